@@ -18,6 +18,7 @@ __all__ = ["list_plane_goals"]
 EDGE = 5e-3  # of L: depths that differ by less share the point of a contact
 WEIGHT = 50.0  # of a plane [1 / L], relative to a displacement
 FAR = 1e6  # stands for infinity, which kernels do not read
+NO_PLANE = np.array([*np.eye(3).ravel(), 0.0, 0.0, 0.0, -FAR, -FAR, *4 * [0.0], FAR, FAR, FAR, 0.0, 0.0, 0.0])
 LEAST_NORMAL = 0.1  # length of an interpolated normal; planes that turn further from frame to frame are left out
 
 
@@ -48,7 +49,7 @@ def make_run_goal(parts: ConvexParts, pair: int, run: Overlaps, frames: range, e
     planes = np.stack([np.interp(at, run.pose, column) for column in known.T], axis=1)
     kept = np.linalg.norm(planes[:, :3], axis=1) > LEAST_NORMAL
     at, planes = at[kept] - frames.start, planes[kept]
-    targets, use = np.tile(pack_planes(np.eye(3)[2:], np.zeros((1, 3))), (len(frames), 1)), np.zeros(len(frames))
+    targets, use = np.tile(NO_PLANE, (len(frames), 1)), np.zeros(len(frames))
     targets[at], use[at] = pack_planes(planes[:, :3], planes[:, 3:]), WEIGHT
     one, other = (parts.solids[i].frame for i in parts.pairs[pair])
     beyond = (Range(-FAR, FAR), Range(-FAR, FAR), Range(0.0, FAR))
@@ -62,5 +63,4 @@ def pack_planes(normals: Floats, places: Floats) -> Floats:
     u = np.cross(normals, np.eye(3)[np.abs(normals).argmin(axis=1)])
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     axes = np.stack([u, np.cross(normals, u), normals], axis=2)
-    sides = np.tile([-FAR, -FAR, 0.0, 0.0, 0.0, 0.0, FAR, FAR, FAR, 0.0, 0.0, 0.0], (len(normals), 1))
-    return np.concatenate([axes.reshape(-1, 9), places, sides], axis=1)
+    return np.concatenate([axes.reshape(-1, 9), places, np.tile(NO_PLANE[12:], (len(normals), 1))], axis=1)
