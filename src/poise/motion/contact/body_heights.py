@@ -24,8 +24,10 @@ from poise.motion.contact.ledger import Contacts
 
 __all__ = [
     "FOUR_SIDES",
+    "SOLE_SLACK",
     "BodyHeights",
     "flag_paw",
+    "list_ankles",
     "list_body_points",
     "list_near",
     "measure_body",

@@ -29,6 +29,7 @@ from poise.model import Model
 from poise.motion.clips.clear_lock import is_of_itself, lock_clear
 from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
 from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
+from poise.motion.clips.quality import quality
 from poise.motion.clips.result import Released, Track
 from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Kernel, Progress, solve_whole
 from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
@@ -59,6 +60,7 @@ FREE_SMOOTHNESS = 1.7  # factor on `smooth` before contacts are held
 FREE_STEPS, LOCK_STEPS = 8, 8  # without contacts, and with them
 TOUCH_ROUNDS, TOUCH_STEPS = 2, 4  # corrections of touch, and the steps of each
 FLOOR_ROUNDS = 2  # of the parts that are kept above the floor
+MOST_SINK_MM = 1.0  # of a body that lies, below the floor, while its legs are kept apart
 SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
 
 
@@ -145,15 +147,18 @@ def retarget(
     options = LockOptions(smooth, carrying.joints, rules, progress, count_steps(rules), SLIDE_COST, tips=True)
     clear = clearance and not any(map(is_of_itself, rules))
     extra = () if keeper is None else tuple(keeper.make_goals(free, locked=True)[0])
-    options = replace(options, extra=(*extra, *(list_leg_goals(free, carrying, lies) if clear else ())))
+    legs = list_leg_goals(free, carrying, lies) if clear else ()
 
     def lock_all(kept: tuple[Limit, ...]) -> Track:
-        chosen = replace(options, limits=kept)
+        chosen = replace(options, limits=kept, extra=(*extra, *legs))
         if world is None:
             return hold_above_floor(free, held, chosen, lies)
         return lock_in_scene(world, free, held, chosen, carrying.root if carrying.moves else None)
 
     track = lock_clear(free, rules, lock_all)
+    if lies and legs and quality(track.motion, contacts=track.contacts).sink_max > MOST_SINK_MM:
+        legs = ()  # a body that lies stays above the floor first
+        track = lock_clear(free, rules, lock_all)
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
     if clear:
         apart = separate_parts(track.motion, carrying, track.contacts, rules, smooth, legs=lies)

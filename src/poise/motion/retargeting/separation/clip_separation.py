@@ -27,7 +27,7 @@ from poise.limits.support_points import PointClearance
 from poise.motion.clips.clip_limits import part_limits
 from poise.motion.clips.edit import keep_paths
 from poise.motion.clips.whole_clip import ClipGoal, solve_whole
-from poise.motion.contact.body_heights import measure_heights
+from poise.motion.contact.body_heights import SOLE_SLACK, list_ankles, measure_heights
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_size
@@ -217,11 +217,16 @@ def list_held(ledger: Contacts, motion: Motion, joints: Sequence[str]) -> Contac
 
 
 def list_floor(window: Motion, joints: Sequence[str], size: float) -> tuple[Limit, ...]:
-    """Return the limit that keeps the parts that some joints move above the floor; empty if none is near it."""
+    """Return the limit that keeps the parts that some joints move above the floor; empty if none is near it.
+
+    Soles have no slack, because those in contact do not move.
+    """
     names, model, out = set(joints), window.model, list[Limit]()
+    feet, slack = list_ankles(model), SOLE_SLACK * model.length
     for limit in make_floor_limits(window, size):
         assert isinstance(limit, PointClearance)
         own = [p for p in limit.points if any(joint.name in names for joint in model.joints_above(p.frame))]
+        own = [p if feet.isdisjoint(model.ancestors(p.frame)) else replace(p, radius=p.radius + slack) for p in own]
         out += [replace(limit, points=tuple(own))] if own else []
     return tuple(out)
 
