@@ -7,7 +7,7 @@ import poise
 from dogs import make_robot_dog, write_dog
 from poise.errors import InvalidValue
 from poise.formats.units import scale_model
-from poise.motion import Mapping, retarget
+from poise.motion import Mapping, Retargeter, retarget
 from walks import make_walk
 
 SIDES = ("fl", "fr", "hl", "hr")
@@ -115,6 +115,38 @@ def test_a_stream_of_a_dog_follows(trot):
     assert steps.max() < 0.5
     whole = retarget(trot, make_robot_dog())
     assert np.linalg.norm(out.motion.q[30:, :3] - whole.motion.q[30:, :3], axis=1).max() < 0.05
+    check_feet(out, 0.4)
+
+
+def test_a_stream_of_a_dog_stands_on_toes_that_are_above_the_ground(tmp_path):
+    """The toes of many recordings end 3 cm above the ground, and those of fore and hind legs at different heights."""
+    path = write_dog(tmp_path / "trot.bvh")
+    path.write_text(path.read_text().replace("0.000000 -7.000000 3.000000", "0.000000 -4.000000 3.000000"))
+    clip = poise.load_motion(path)
+    stream, whole = (retarget(clip, make_robot_dog(), mode=mode) for mode in ("online", "clip"))
+    assert sum(map(len, stream.contacts)) > 0.85 * sum(map(len, whole.contacts))
+    check_feet(stream, 0.35)
+
+
+@pytest.mark.parametrize("other", ["robot", "dog"])
+def test_a_released_paw_of_a_stream_stands_again(trot, other):
+    live = Retargeter(trot.model, make_robot_dog() if other == "robot" else trot.model, fps=trot.fps)
+    frames = iter(trot.q)
+    while not (held := [hold for hold in live.contacts.holds if hold.place is not None]):
+        live.step(next(frames))
+    live.contacts.release(held[0], live.q)
+    before, stood = live.step(next(frames)).q, False
+    for frame in frames:
+        now = live.step(frame).q
+        assert np.abs(live.model.difference(before, now))[6:].max() < 0.55  # the dog itself has steps of 0.52
+        before, stood = now, stood or held[0].place is not None
+    assert stood
+
+
+def test_hinges_of_a_stream_are_no_faster_than_motors(trot):
+    quick = poise.Motion(trot.model, trot.q[::9], trot.fps)
+    out = retarget(quick, make_robot_dog(), mode="online")
+    assert np.abs(np.diff(out.motion.q[:, 7:], axis=0)).max() < 30.0 / trot.fps
 
 
 def test_a_mapping_of_four_legs_can_be_saved_and_corrected(tmp_path, trot):

@@ -8,7 +8,7 @@ from poise import Motion, Rotation
 from poise.limits import Clearance, HalfSpace
 from poise.limits.capsules import body_capsules
 from poise.motion import Retargeter, retarget
-from poise.motion.retargeting.stream_contacts import follow_leg, settle
+from poise.motion.retargeting.stream_contacts import settle
 from walkers import make_machine
 from walks import make_walk
 
@@ -40,7 +40,7 @@ def test_feet_land_where_bones_lead_them(walk, name):
         live.step(frame)
         now = {hold.name: hold for hold in live.contacts.holds if hold.place is not None}
         for hold in (now[key] for key in now.keys() - stood):
-            way = hold.place - follow_leg(hold.leg, live.contacts.targets)
+            way = hold.place - hold.leg.follow(live.contacts.targets)
             off.append(np.linalg.norm(way - (way @ model.up_direction) * model.up_direction))
         stood = set(now)
     assert len(off) > 8
@@ -100,7 +100,7 @@ def test_no_sole_of_a_stream_is_ever_below_the_floor(walk, name, change):
 def test_a_height_settles_without_crossing_the_floor(x, v, fps):
     path, speed, side = [x], v, np.sign(x)
     for _ in range(round(max(3.0 * fps, 3))):
-        there, speed = settle(path[-1], speed, 1.0 / fps, 0.2)
+        there, speed = settle(path[-1], speed, 1.0 / fps, 0.2, 24.0)
         path.append(there)
     moves = np.abs(np.diff(path)) * fps
     assert (side * np.array(path) >= 0.0).all()

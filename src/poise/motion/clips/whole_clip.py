@@ -298,17 +298,30 @@ class Window:
         self.speed = np.zeros(self.model.nv)
 
     def solve(
-        self, start: Floats, guide: Floats, asked: FrameGoals, steps: int, *, guarded: bool = False
+        self,
+        start: Floats,
+        guide: Floats,
+        asked: FrameGoals,
+        steps: int,
+        *,
+        guarded: bool = False,
+        still: tuple[float, NDArray[np.bool_]] | None = None,
     ) -> tuple[Floats, Floats]:
-        """Solve the newest frame, with `guard` if `guarded`; return it and its errors by goal, (goals, 2)."""
-        whole = self.displacement is not None
-        moved = guide
+        """Solve the newest frame, with `guard` if `guarded`; return it and its errors by goal, (goals, 2).
+
+        `still` has a factor on the cost of unexpected motion, and the flags of velocities that are expected to be 0.
+        """
+        moved, gains = guide, self.gains[self.displacement is not None]
         if self.displacement is not None:
-            moved = self.model.integrate(guide, self.share * (self.displacement + self.speed))
+            shift = self.share * (self.displacement + self.speed)
+            if still is not None:
+                last = self.model.difference(guide, start)
+                shift, gains = np.where(still[1], last, self.displacement + self.speed), gains * still[0]
+            moved = self.model.integrate(guide, shift)
         self.numbers[0, self.columns[: asked.numbers.size]] = asked.numbers.ravel()
         self.counts[0, self.order], self.hard[self.order] = asked.weights, asked.hard
         problem = self.guarded_problem if guarded else self.problem
-        out = self.make_problem(moved, self.frozen, self.gains[whole], steps).solve(problem, start[None])
+        out = self.make_problem(moved, self.frozen, gains, steps).solve(problem, start[None])
         return out.q[0], out.errors[0, self.order]
 
     def make_problem(self, guide: Floats, frozen: Floats, hold: Floats, steps: int) -> core.ClipProblem:

@@ -67,7 +67,6 @@ EXACT_STEP_M = 1e-5  # per frame: a point that moves by less is held
 SHORTEST_S = 0.1  # shortest time for which a point is held
 EXACT_SHARE = 0.5  # of a contact's frames: if more of them are exact, the others are not in contact
 LOCKED_SHARE = 0.7  # of the frames of all contacts: if more of them are exact, the clip is locked
-PAW_SPEED_SHARE = 0.15  # of the pelvis' speed: a paw may be as much faster while it stands
 SLOW_SHARE = 0.1  # of the frames of all points: if fewer are slow, they do not show the floor
 
 
@@ -80,12 +79,14 @@ class ContactRule:
         stay_speed_m_s: A contact continues below this speed [m/s].
         height_m: The largest height above the floor [m]; inf for any height.
         shortest_s: The shortest time for which a point of a clip must be slow [s].
+        pelvis_share: The share of the pelvis' speed by which a standing point may be faster: paws yield.
     """
 
     begin_speed_m_s: float
     stay_speed_m_s: float
     height_m: float
     shortest_s: float
+    pelvis_share: float = 0.0
 
     def begins(self, speeds: Floats, heights: Floats, size: float) -> Flags:
         """Flag the frames in which contacts may begin; heights are above the floor [m], `size` relative to a person."""
@@ -120,7 +121,7 @@ class ContactRule:
 
 
 FOOT_RULE = ContactRule(begin_speed_m_s=0.15, stay_speed_m_s=0.2, height_m=0.05, shortest_s=0.13)
-PAW_RULE = ContactRule(begin_speed_m_s=0.3, stay_speed_m_s=0.4, height_m=0.05, shortest_s=0.05)
+PAW_RULE = ContactRule(begin_speed_m_s=0.3, stay_speed_m_s=0.4, height_m=0.05, shortest_s=0.05, pelvis_share=0.15)
 HAND_RULE = ContactRule(begin_speed_m_s=0.1, stay_speed_m_s=0.1, height_m=np.inf, shortest_s=0.3)
 
 
@@ -137,7 +138,9 @@ class ContactDetector:
         self.standing[:], self.slow[:] = False, 0
         self.recent.clear()
 
-    def watch(self, places: Floats, heights: Floats, size: float, allowed: Flags) -> Flags:
+    def watch(
+        self, places: Floats, heights: Floats, size: float, allowed: Flags, pelvis: Floats | None = None
+    ) -> Flags:
         """Process one frame and flag the points that stand, (points,).
 
         Args:
@@ -145,7 +148,9 @@ class ContactDetector:
             heights: Their heights above the floor, (points,) [m].
             size: The size of the body relative to a person.
             allowed: The points that may stand, (points,).
+            pelvis: The position of the pelvis [m]: standing paws are slow compared with it.
         """
+        count, places = len(places), places if pelvis is None else np.vstack([places, pelvis])
         speeds = np.full(len(places), np.inf)
         if self.recent:
             moved = places - self.recent[-1]
@@ -154,6 +159,9 @@ class ContactDetector:
             moved = places - self.recent[0]
             mean = self.fps / len(self.recent) * np.sqrt((moved * moved).sum(axis=1))
             speeds = np.minimum(speeds, MEAN_SPEED_WEIGHT * mean)
+        if pelvis is not None and self.recent:
+            speeds = speeds - self.rule.pelvis_share * speeds[-1]
+        speeds = speeds[:count]
         self.slow = (self.slow + 1) * self.rule.begins(speeds, heights, size)
         stays = self.rule.stays(speeds, heights, size)
         self.standing = allowed & np.where(self.standing, stays, self.slow >= self.needed)
@@ -234,7 +242,7 @@ def choose_rule(clip: Motion, cuts: list[int]) -> tuple[ContactRule, Floats | fl
     if roles.kind != "quadruped" or "pelvis" not in roles:
         return FOOT_RULE, 0.0
     path = clip.positions(roles["pelvis"])
-    return PAW_RULE, PAW_SPEED_SHARE * measure_speed(path + find_jumps(path[None], cuts)[0], clip.fps)
+    return PAW_RULE, PAW_RULE.pelvis_share * measure_speed(path + find_jumps(path[None], cuts)[0], clip.fps)
 
 
 def find_exact(path: Floats, near: Flags, fps: float, size: float) -> list[Interval]:

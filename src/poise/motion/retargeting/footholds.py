@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.arrays import Floats
+from poise.model import Joint, Model
 from poise.motion.contact.edges import Edge, find_edges
 from poise.motion.contact.floors import list_soles
 from poise.motion.contact.soles import SolePoint
-from poise.motion.retargeting.bones import find_bone_start, place_of
+from poise.motion.retargeting.bones import HINGES, find_bone_start, place_of
 from poise.motion.retargeting.correspondence import CarryOver
 
-__all__ = ["Leg", "StreamFoothold", "list_footholds", "measure_apart"]
+__all__ = ["Leg", "PawRow", "StreamFoothold", "list_footholds", "list_leg_hinges", "measure_apart"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,36 @@ class Leg:
     lengths: tuple[float, float]
     point: Floats
 
+    @property
+    def hips(self) -> int:
+        """The row of the hips."""
+        return self.rows[0]
+
+    def follow(self, targets: Floats) -> Floats:
+        """Return the position of the point from the targets of one frame, (goals, 12) [m]."""
+        hips, pelvis, thigh, shank, foot = self.rows
+        place: Floats = targets[hips, 9:] + targets[pelvis, :9].reshape(3, 3) @ self.start
+        place = place + self.lengths[0] * targets[thigh, 9:] + self.lengths[1] * targets[shank, 9:]
+        return place + targets[foot, :9].reshape(3, 3) @ self.point
+
+
+@dataclass(frozen=True, eq=False)
+class PawRow:
+    """The targets of a quadruped's foot that follows a place.
+
+    Attributes:
+        hips: The row of the hips.
+        row: The row of its place.
+    """
+
+    hips: int
+    row: int
+
+    def follow(self, targets: Floats) -> Floats:
+        """Return the position of the foot from the targets of one frame, (goals, 12) [m]."""
+        place: Floats = targets[self.row, 9:]
+        return place
+
 
 @dataclass(eq=False)
 class StreamFoothold:
@@ -43,7 +74,7 @@ class StreamFoothold:
         frame: The frame of the target that it is fixed to.
         point: Its position in the axes of the frame [m].
         foot: The frame of the foot.
-        leg: The chain of bones to it; None if not all of them have targets.
+        leg: The chain of bones to it, or the row of its place; None if not all bones have targets.
         edge: The edge of the sole whose middle it is, or None.
         stands: Its height while the sole lies flat on the floor [m].
         tips: Whether its foot cannot be laid flat: it stands on the lower corner of its edge.
@@ -59,6 +90,7 @@ class StreamFoothold:
         fall: The speed at which it approaches its height [m/s], negative downwards.
         tip: The speed of its tilt [m/s].
         down: Whether it has reached its height and its edge lies flat.
+        rise: The height above it at which the target of a paw stands [m]: toes of recordings are above the ground.
     """
 
     name: str
@@ -66,7 +98,7 @@ class StreamFoothold:
     frame: str
     point: tuple[float, float, float]
     foot: str
-    leg: Leg | None = None
+    leg: Leg | PawRow | None = None
     edge: Edge | None = None
     stands: float = 0.0
     tips: bool = False
@@ -82,6 +114,7 @@ class StreamFoothold:
     fall: float = 0.0
     tip: float = 0.0
     down: bool = False
+    rise: float = 0.0
 
 
 def list_footholds(carrying: CarryOver) -> list[StreamFoothold]:
@@ -104,12 +137,21 @@ def list_footholds(carrying: CarryOver) -> list[StreamFoothold]:
 def list_paws(carrying: CarryOver) -> list[StreamFoothold]:
     """List the ends of the legs of a quadruped, each with the first point of the source's foot."""
     holds = dict[str, StreamFoothold]()
+    at = {goal.name: i for i, goal in enumerate(carrying.goals)}
     for sole in list_soles(carrying.source):
         leg = carrying.tips.get(sole.name.rpartition("_")[2])
         if leg is not None:
-            hold = StreamFoothold(sole.name, sole, leg.frame, leg.point, leg.frame, stands=leg.radius)
+            row = at.get(f"foot_{leg.side} at")
+            paw = None if row is None else PawRow(at["hips"], row)
+            hold = StreamFoothold(sole.name, sole, leg.frame, leg.point, leg.frame, paw, stands=leg.radius)
             holds.setdefault(leg.side, hold)
     return list(holds.values())
+
+
+def list_leg_hinges(model: Model, holds: list[StreamFoothold]) -> list[Joint]:
+    """List the hinges above the points of feet."""
+    joints = {joint.name: joint for hold in holds for joint in model.joints_above(hold.frame)}
+    return [joint for joint in joints.values() if joint.kind in HINGES and joint.nv and not joint.mimic]
 
 
 def find_leg(carrying: CarryOver, side: str, frame: str, point: tuple[float, float, float]) -> Leg | None:

@@ -15,7 +15,7 @@ from poise.goals import Goal, HalfSpace, Inside, OnPlane, Reach
 from poise.goals.on_plane import pack_axis
 from poise.motion.retargeting.arms.recovery import ArmRecovery
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.footholds import StreamFoothold
+from poise.motion.retargeting.footholds import Leg, PawRow, StreamFoothold
 from poise.motion.retargeting.stream_contacts import RELEASE_TURN_WEIGHT, StreamContacts
 
 __all__ = ["FrameTargets"]
@@ -66,9 +66,11 @@ class FrameTargets:
         for i, hold in enumerate(self.contacts.holds, self.first):
             place, weight = (hold.goal, hold.weight) if hold.place is None else (hold.place, 1.0)
             self.weights[i] = 0.0 if place is None else weight
-            if place is not None:
+            if isinstance(hold.leg, PawRow) and hold.goal is not None:  # it has a goal of its own
+                self.numbers[hold.leg.row, 9:], self.weights[i] = hold.goal, 0.0
+            elif place is not None:
                 self.numbers[i, 9:] = place
-            if hold.turned is not None and hold.leg is not None:
+            if hold.turned is not None and isinstance(hold.leg, Leg):
                 foot = hold.leg.rows[-1]
                 self.numbers[foot, :9] = hold.turned.ravel()
                 self.weights[foot] = RELEASE_TURN_WEIGHT * hold.weight + self.goal_targets.weights[foot]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue
@@ -25,9 +25,10 @@ from poise.motion.clips.whole_clip import Progress, Window
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.stream_floor import StreamFloor
+from poise.motion.retargeting.arms.hinges import FASTEST_LEG_RAD_S
 from poise.motion.retargeting.arms.recovery import ArmRecovery
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.footholds import StreamFoothold
+from poise.motion.retargeting.footholds import StreamFoothold, list_leg_hinges
 from poise.motion.retargeting.frame_targets import FrameTargets
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.options import check_switch, read_frame
@@ -40,9 +41,11 @@ __all__ = ["Retargeter", "carry_online"]
 
 FRAME_STEPS, LOW_STEPS = 4, 8  # of a frame, and of one with a part near the floor
 MORE_STEPS = 40  # of the first frame, which has no previous frame, and if a contact is missed
-NEAR_MISS_M = 1e-4  # a contact with a larger error gets more steps,
+NEAR_MISS_M = 1e-5  # a contact with a larger error gets more steps,
 OUT_OF_REACH_M = 2e-3  # and a contact with a larger error after them is released
 SIDE_TURN_RAD_S = 2.0  # of an elbow or knee that turns out to bend to the other side
+HELD_M = 1e-6  # largest error of contacts in such frames
+STILLNESS = 30.0, 300.0, 3000.0  # costs of the motion of hinges in frames in which they are too fast
 SUNK_M = 2e-3  # depth of a part that lifts the whole body
 LIFT_M_S = 2.0  # largest speed at which a part below the floor lifts the body
 STILL_M, TIPPED_STILL_M = 1e-4, 1e-3  # horizontal travel of a sole that stands still, and of one on a corner
@@ -93,6 +96,9 @@ class Retargeter:
         own = clearance and not any(map(is_of_itself, lasting))
         self.separation = StreamSeparation(self.carrying, self.fps) if own else None
         self.targets = FrameTargets(self.carrying, self.contacts, self.arms)
+        legs = list_leg_hinges(self.carrying.model, self.contacts.holds)
+        self.leg_columns = np.array([joint.q.start for joint in legs], dtype=np.int64)
+        self.leg_flags = np.isin(np.arange(self.carrying.model.nv), [joint.v.start for joint in legs])
         top = self.carrying.ours["pelvis"] if self.carrying.root is None else self.carrying.root.frame
         self.body = StreamFloor(self.carrying.model, top)
         joints = self.carrying.joints
@@ -168,21 +174,40 @@ class Retargeter:
         """Solve the next frame, with more steps if a contact is missed, and finally without contacts out of reach."""
         start, steps = (guide, MORE_STEPS) if self.q is None else (self.q, LOW_STEPS if self.low else FRAME_STEPS)
         self.targets.write(targets)
-        q, errors = self.window.solve(start, guide, self.targets, steps, guarded=self.low)
+        q, errors = self._solve_once(start, guide, steps)
         if self._list_missed(errors, NEAR_MISS_M):
-            q, errors = self.window.solve(start, guide, self.targets, MORE_STEPS, guarded=self.low)
+            q, errors = self._solve_once(start, guide, MORE_STEPS)
             far = self._list_missed(errors, OUT_OF_REACH_M)
             for hold in far:
                 self.contacts.release(hold, self.q)
             if far:
                 self.targets.write()
-                q, errors = self.window.solve(start, guide, self.targets, MORE_STEPS, guarded=self.low)
+                q, errors = self._solve_once(start, guide, MORE_STEPS)
         last = None if self.ground.cut else self.q
+        q, errors = self._slow_down(q, errors, last, guide)
         self.arms.watch(q, last, guide, targets, errors)
         q = self.arms.limit(q, last)
         q = self._stay_above(q, start, guide, steps)
         self.window.keep(q, guide)
         return q
+
+    def _solve_once(
+        self, start: Floats, guide: Floats, steps: int, still: tuple[float, NDArray[np.bool_]] | None = None
+    ) -> tuple[Floats, Floats]:
+        """Solve the next frame in at most `steps` steps; return it and its errors by goal, (goals, 2)."""
+        return self.window.solve(start, guide, self.targets, steps, guarded=self.low, still=still)
+
+    def _slow_down(self, q: Floats, errors: Floats, last: Floats | None, guide: Floats) -> tuple[Floats, Floats]:
+        """Return a pose and its errors, solved again with still hinges if one is faster than motors are."""
+        most = FASTEST_LEG_RAD_S / self.fps
+        for cost in STILLNESS:
+            if last is None or (np.abs(q - last)[self.leg_columns] <= most).all():
+                break
+            still = cost, self.leg_flags
+            slower, off = self._solve_once(last, guide, MORE_STEPS, still)
+            if not self._list_missed(off, HELD_M):
+                q, errors = slower, off
+        return q, errors
 
     def _list_missed(self, errors: Floats, most: float) -> list[StreamFoothold]:
         """List the standing points that miss their places by more than `most` [m]; errors by goal, (goals, 2)."""
@@ -199,8 +224,9 @@ class Retargeter:
         falls, self.low = lowest < 0.0 and not self.low, lowest < self.body.near
         if self.contacts.raise_standing(q) or falls:
             self.targets.write()
-            q, _ = self.window.solve(start, guide, self.targets, steps, guarded=self.low)
-            q = self.arms.limit(q, None if self.ground.cut else self.q)
+            last = None if self.ground.cut else self.q
+            q, _ = self._slow_down(*self._solve_once(start, guide, steps), last, guide)
+            q = self.arms.limit(q, last)
             self.contacts.look(q)
             lowest = self.body.find_lowest(q) if self.low else lowest
         assert self.contacts.soles is not None

@@ -22,11 +22,11 @@ from poise.kinematics import Motion
 from poise.motion.contact.detector import FOOT_RULE, PAW_RULE, ContactDetector
 from poise.motion.contact.soles import measure_giant
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.footholds import Leg, StreamFoothold, list_footholds, measure_apart
+from poise.motion.retargeting.footholds import Leg, PawRow, StreamFoothold, list_footholds, measure_apart
 from poise.motion.retargeting.stream_ground import StreamGround
 from poise.spatial import Rotation
 
-__all__ = ["SolePlaces", "StreamContacts", "follow_leg", "settle"]
+__all__ = ["SolePlaces", "StreamContacts", "settle"]
 
 TOUCH_DEPTH_M = 1e-5  # a sole that is less deep stands on the floor
 FLAT_GAP_M, TIPPED_GAP_M = 1e-4, 1e-3  # largest heights above the floor of a standing flat sole, and of one on a corner
@@ -35,6 +35,8 @@ SWING_WEIGHT = 4.0  # of the target of a swinging point: bones determine the pos
 RELEASE_WEIGHT = 1.0  # added to it for a released point that has half faded
 RELEASE_TURN_WEIGHT = 0.05  # of the rotation of its foot, relative to the weight of its position
 SETTLE_RATE_HZ = 24.0  # w of `settle` [1/s]: a third is left after 0.1 s
+PAW_SETTLE_RATE_HZ = 250.0  # paws stand for 0.1 to 0.3 s, and are down after one or two frames
+RISE_SHARE = 0.5  # of the height at which a paw lands, in the estimate of its standing height
 SETTLED_M = 1e-4  # smaller heights are set to 0
 
 
@@ -70,7 +72,8 @@ class StreamContacts:
         self.holds = list_footholds(carrying) if carrying.moves else []
         self.giant = measure_giant(Motion(self.model, self.model.rest[None], fps))
         self.apart = measure_apart(self.holds)
-        self.detector = ContactDetector(len(self.holds), fps, rule=PAW_RULE if carrying.tips else FOOT_RULE)
+        self.rule = PAW_RULE if carrying.tips else FOOT_RULE
+        self.detector = ContactDetector(len(self.holds), fps, rule=self.rule)
         self.fade_frames = max(1, round(FADE_S * fps))
         self._lay_out()
         self.forget()
@@ -92,9 +95,10 @@ class StreamContacts:
         self.soles: SolePlaces | None = None
         self.last_soles: SolePlaces | None = None
         self.targets: Floats | None = None
+        self.paths: Floats = np.zeros((len(self.holds), 3))
         self.hip_shift, self.drag, self.dragged = np.zeros(3), np.zeros(3), 0
         for hold in self.holds:
-            hold.place, hold.offset, hold.goal, hold.fade, hold.forced = None, None, None, 0, False
+            hold.place, hold.offset, hold.goal, hold.fade, hold.forced, hold.rise = None, None, None, 0, False, 0.0
 
     def watch(self, ground: StreamGround, q: Floats | None, targets: Floats) -> None:
         """Process one frame of the source, and begin and end contacts.
@@ -108,12 +112,16 @@ class StreamContacts:
             return
         free = np.array([not hold.forced for hold in self.holds]) & ground.faces_floor
         heights = ground.soles @ self.up - ground.floor
-        standing = self.detector.watch(ground.soles, heights, ground.size, free).tolist()
+        pelvis = ground.pelvis if self.rule.pelvis_share else None
+        standing = self.detector.watch(ground.soles, heights, ground.size, free, pelvis).tolist()
         self.dragged = self.dragged + 1 if 0 < self.dragged < self.fade_frames else 0
         for i, (hold, stands) in enumerate(zip(self.holds, standing, strict=True)):
             if stands:
                 if hold.place is None:
                     self._take(hold, i)
+                    if isinstance(hold.leg, PawRow):
+                        above = float(hold.leg.follow(targets) @ self.up) - hold.stands
+                        hold.rise += (RISE_SHARE if hold.rise else 1.0) * (above - hold.rise)
                 self._lower(hold, i)
             elif hold.place is not None:
                 self._release(hold, q)
@@ -121,6 +129,7 @@ class StreamContacts:
                 hold.fade = hold.fade + 1 if hold.fade < self.fade_frames else 0
                 hold.forced = hold.forced and hold.fade > 0
         self.targets, self.last_soles = targets, self.soles
+        self.paths = self.carrying.scales.path * ground.soles
         self._level()
         self._aim()
 
@@ -164,36 +173,43 @@ class StreamContacts:
 
     def _release(self, hold: StreamFoothold, q: Floats | None) -> None:
         """Release a point: its offset and that of the hips from their targets fade out."""
-        hold.place, hold.offset, hold.fade = None, None, 0
-        if hold.leg is None or self.targets is None or q is None:
+        hold.place, hold.offset, hold.turn, hold.fade = None, None, None, 0
+        if self.targets is None or q is None:
             return
         own, foot, pelvis = self.model.fk(q, [hold.frame, hold.foot, self.pelvis])
         stood = own[:3, :3] @ np.array(hold.point) + own[:3, 3]
-        hold.offset, hold.fade = stood - follow_leg(hold.leg, self.targets), 1
-        wanted = self.targets[hold.leg.rows[-1], :9].reshape(3, 3)
-        hold.turn = Rotation.from_matrix(wanted.T @ foot[:3, :3]).log()
+        hold.offset, hold.fade = stood - self._follow(hold, self.targets), 1
+        if hold.leg is None:
+            return
         hips = pelvis[:3, :3] @ self.carrying.own_middle + pelvis[:3, 3]
-        self.drag, self.dragged = hips - self.targets[hold.leg.rows[0], 9:], 1
+        self.drag, self.dragged = hips - self.targets[hold.leg.hips, 9:], 1
+        if isinstance(hold.leg, Leg):
+            wanted = self.targets[hold.leg.rows[-1], :9].reshape(3, 3)
+            hold.turn = Rotation.from_matrix(wanted.T @ foot[:3, :3]).log()
+
+    def _follow(self, hold: StreamFoothold, targets: Floats) -> Floats:
+        """Return the position of a point without contacts; without known bones, that of the source, scaled [m]."""
+        place: Floats = self.paths[self.holds.index(hold)] if hold.leg is None else hold.leg.follow(targets)
+        return place - hold.rise * self.up if hold.rise else place
 
     def _aim(self) -> None:
         """Set the targets of swinging points (not below the floor), of fading feet, and of the hips."""
         self.hip_shift = self.drag * self._measure_left(self.dragged) if self.dragged else np.zeros(3)
         for hold in self.holds:
             hold.goal, hold.turned = None, None
-            if hold.leg is None or hold.place is not None or self.targets is None:
+            if hold.place is not None or self.targets is None or (hold.leg is None and not hold.fade):
                 continue
-            goal, hold.weight = follow_leg(hold.leg, self.targets), SWING_WEIGHT
+            goal, hold.weight = self._follow(hold, self.targets), SWING_WEIGHT if hold.leg else 0.0
             if hold.fade:
                 left = self._measure_left(hold.fade)
                 hold.weight += RELEASE_WEIGHT * float(np.sqrt(left / (1.0 - left)))
                 if hold.offset is not None:
                     goal = goal + left * hold.offset
+                if hold.turn is not None and isinstance(hold.leg, Leg):
+                    turn = Rotation.from_vector(left * hold.turn).matrix
+                    hold.turned = self.targets[hold.leg.rows[-1], :9].reshape(3, 3) @ turn
             depth = hold.stands - float(goal @ self.up)
             hold.goal = goal + depth * self.up if depth > 0.0 else goal
-        for row, hold in {hold.leg.rows[-1]: hold for hold in self.holds if hold.fade and hold.leg}.items():
-            if hold.turn is not None and self.targets is not None:
-                turn = Rotation.from_vector(self._measure_left(hold.fade) * hold.turn).matrix
-                hold.turned = self.targets[row, :9].reshape(3, 3) @ turn
 
     def _measure_left(self, frames: int) -> float:
         """Return the share of a difference that remains `frames` frames after a release."""
@@ -232,7 +248,8 @@ class StreamContacts:
 
     def _settle(self, x: float, v: float) -> tuple[float, float]:
         """Return a height and its speed one frame later; the speed scales with the size of a giant."""
-        there, speed = settle(x / self.giant, v / self.giant, 1.0 / self.fps, FOOT_RULE.stay_speed_m_s)
+        rate, most = PAW_SETTLE_RATE_HZ if self.carrying.tips else SETTLE_RATE_HZ, self.rule.stay_speed_m_s
+        there, speed = settle(x / self.giant, v / self.giant, 1.0 / self.fps, most, rate)
         return there * self.giant, speed * self.giant
 
     def _level(self) -> None:
@@ -258,15 +275,7 @@ class StreamContacts:
                 hold.place = other.place + rise * self.up + level * (wanted / length)
 
 
-def follow_leg(leg: Leg, targets: Floats) -> Floats:
-    """Return the position of a point of a foot from the bone targets of one frame, (goals, 12) [m]."""
-    hips, pelvis, thigh, shank, foot = leg.rows
-    place: Floats = targets[hips, 9:] + targets[pelvis, :9].reshape(3, 3) @ leg.start
-    place = place + leg.lengths[0] * targets[thigh, 9:] + leg.lengths[1] * targets[shank, 9:]
-    return place + targets[foot, :9].reshape(3, 3) @ leg.point
-
-
-def settle(x: float, v: float, seconds: float, most: float) -> tuple[float, float]:
+def settle(x: float, v: float, seconds: float, most: float, rate: float) -> tuple[float, float]:
     """Return a height and its speed after a time step, on its way to 0.
 
         x'' = -2 w x' - w^2 x,    x(t) = (x0 + (v0 + w x0) t) exp(-w t)
@@ -279,14 +288,15 @@ def settle(x: float, v: float, seconds: float, most: float) -> tuple[float, floa
         v: Its speed [m/s].
         seconds: The time step [s].
         most: The highest speed [m/s].
+        rate: w [1/s].
     """
     if abs(x) <= SETTLED_M:
         return 0.0, 0.0
-    pull, left = v + SETTLE_RATE_HZ * x, exp(-SETTLE_RATE_HZ * seconds)
+    pull, left = v + rate * x, exp(-rate * seconds)
     there = (x + pull * seconds) * left
     if there * x <= 0.0:  # overshoot: it is down, and stays there
         there = 0.0
     if abs(there - x) > most * seconds:
         speed = most if there > x else -most
         return x + speed * seconds, speed
-    return there, (pull * left - SETTLE_RATE_HZ * there if there else 0.0)
+    return there, (pull * left - rate * there if there else 0.0)

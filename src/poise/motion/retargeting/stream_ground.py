@@ -48,6 +48,7 @@ class StreamGround:
         ankle: The height of standing ankles [m].
         size: The size of the source relative to a person.
         soles: The positions of the source's soles in the newest frame, (points, 3) [m].
+        pelvis: The position of its pelvis [m].
         cut: Whether the stream was cut before the newest frame.
         faces_floor: Whether the foot of each sole is level enough to stand on it, (points,).
 
@@ -62,6 +63,7 @@ class StreamGround:
         self.carrying, self.fps, self.given, self.up = carrying, fps, given, carrying.model.up_direction
         self.frames = np.array([carrying.at[point.frame] for point in points], dtype=np.int64)
         self.points = np.array([point.point for point in points]).reshape(-1, 3, 1)
+        self.trunk = carrying.at[carrying.theirs["pelvis"]]
         names = [n for n in ("ankle_l", "ankle_r") if n in carrying.theirs]
         self.ankles = np.array([carrying.at[carrying.theirs[n]] for n in names], dtype=np.int64)
         at = {point.name: i for i, point in enumerate(points)}
@@ -81,6 +83,7 @@ class StreamGround:
         self.cut = False
         self.recent, self.ordered = deque[float](), list[float]()
         self.soles: Floats = np.zeros((len(self.points), 3))
+        self.pelvis: Floats = np.zeros(3)
         self.faces_floor = np.ones(len(self.points), dtype=bool)
 
     def watch(self, q: Floats, T: Floats) -> Ground:
@@ -92,6 +95,7 @@ class StreamGround:
         """
         part = T[self.frames]
         self.soles = (part[:, :3, :3] @ self.points)[..., 0] + part[:, :3, 3]
+        self.pelvis = T[self.trunk, :3, 3]
         for heel, toe, joint in self.feet:
             ends = flag_level(self.soles[heel], self.soles[toe], T[joint, :3, 3], self.up)
             self.faces_floor[heel], self.faces_floor[toe] = ends

@@ -11,9 +11,10 @@ from poise.kinematics import Motion
 from poise.model import Joint, Model
 from poise.motion.retargeting.bones import HINGES
 
-__all__ = ["FASTEST_RAD_S", "find_leader", "limit_speed"]
+__all__ = ["FASTEST_LEG_RAD_S", "FASTEST_RAD_S", "find_leader", "limit_speed"]
 
 FASTEST_RAD_S = 14.0  # motors of humanoids turn by 8 to 30 rad/s
+FASTEST_LEG_RAD_S = 30.0  # of a galloping dog, and of the fastest motors of legs
 
 
 def find_leader(model: Model, joint: Joint) -> Joint:
