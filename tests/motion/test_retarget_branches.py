@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+import poise
 import walkers
 from poise import Motion
+from poise.kinematics.carriers import find_root
 from poise.motion import Contacts, retarget
+from poise.motion.retargeting.branch_joiner import bridge_jumps
 
 
 @pytest.fixture
@@ -35,3 +38,19 @@ def test_a_kick_does_not_jump_from_one_branch_to_the_other(machine, seed):
     for frame in ("left_knee", "left_foot"):
         away = clip.positions(frame) - clip.positions("pelvis") - carried.positions(frame) + carried.positions("pelvis")
         assert np.linalg.norm(away, axis=1).max() < 0.1
+
+
+def test_a_frame_that_contacts_push_into_another_branch_is_bridged():
+    model = poise.load("humanoid")
+    free = Motion(model, np.tile(model.rest, (40, 1)), 30.0)
+    knee = model.joint("knee_l").q.start
+    pushed = np.array(free.q)
+    pushed[:, knee] += np.linspace(0.0, 0.4, 40)
+    smooth = pushed.copy()
+    pushed[20, knee] += 1.5
+    root = find_root(model, "pelvis")
+    bridged, jump = bridge_jumps(Motion(model, pushed, 30.0), free, root)
+    assert jump == pytest.approx(1.5, abs=0.02)
+    assert np.abs(bridged - smooth).max() < 1e-9
+    assert bridge_jumps(Motion(model, smooth, 30.0), free, root) is None
+    assert bridge_jumps(Motion(model, pushed, 30.0), Motion(model, pushed, 30.0), root) is None

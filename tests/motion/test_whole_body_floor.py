@@ -8,8 +8,11 @@ import poise
 from dirt import move_root
 from falls import fall
 from poise import Motion
+from poise.goals import Orient
+from poise.kinematics.carriers import find_root
 from poise.motion import Contact, Contacts, Track, contacts, quality, retarget
 from poise.motion.clips.lock import LockOptions, lock_places
+from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.contact.body_heights import measure_heights
 from poise.motion.retargeting.body_floor import spread_peaks
 from poise.motion.retargeting.offline import hold_above_floor
@@ -77,9 +80,30 @@ def test_contacts_do_not_pull_a_lying_body_into_the_floor():
     deep = [replace(c, place=tuple(clip.positions(c.frame)[-12:].mean(axis=0) - 0.05 * up)) for c in heels]
     ledger = Contacts(tuple(deep), last, clip.fps, 0.0)
     options = LockOptions(1.0, None, (), None)
-    track = hold_above_floor(clip, ledger, options, lies=True)
+    track = hold_above_floor(clip, ledger, options, True, find_root(clip.model, "pelvis"))
     for motion, deepest in ((track.motion, (-1.0, 2e-3)), (lock_places(clip, ledger, options).motion, (0.02, 1.0))):
         found = measure_heights(motion)
         assert found is not None
         assert deepest[0] < found.depths.max() < deepest[1]
     assert not track.limits
+
+
+def test_a_lying_body_keeps_its_trunk_while_a_foot_above_the_floor_is_held():
+    """One heel is to stand 15 cm deeper: its leg bends, and the trunk turns less than without its own goal."""
+    clip = fall(depth=0.0)
+    heights = measure_heights(clip)
+    assert heights is not None
+    up, last = clip.model.up_direction, len(clip)
+    clip = move_root(clip, np.tile((max(float(heights.depths.max()), 0.0) + 0.15) * up, (last, 1)))
+    place = clip.positions("heel_l")[-12:].mean(axis=0) - 0.15 * up
+    ledger = Contacts((Contact("heel_l", last - 12, last, place=tuple(place)),), last, clip.fps, 0.0)
+    turns = np.asarray(clip.model.fk(clip.q, "chest"))[:, :3, :3]
+    targets = np.c_[turns.reshape(-1, 9), np.zeros((last, 3))]
+    trunk = ClipGoal(Orient("chest", np.eye(3), name="chest turned"), targets, np.ones(last))
+    off = []
+    for wanted in ([], [trunk]):
+        track = hold_above_floor(clip, ledger, LockOptions(1.0, None, (), None), True, None, wanted)
+        assert not track.released
+        now = np.asarray(clip.model.fk(track.motion.q, "chest"))[:, :3, :3]
+        off.append(np.arccos(np.clip(0.5 * ((now * turns).sum(axis=(1, 2)) - 1.0), -1.0, 1.0)).max())
+    assert off[1] < 0.6 * off[0]

@@ -8,13 +8,15 @@ meets the existing frames. The result is taken if it has smaller steps and satis
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.kinematics import Motion
 from poise.kinematics.carriers import Root
 from poise.model import Model
 from poise.motion.clips.whole_clip import Kernel, cut_windows
 
-__all__ = ["BranchJoiner"]
+__all__ = ["BranchJoiner", "bridge_jumps", "measure_steps"]
 
 SOLVER_STEPS = 8
 JUMP_RAD = 0.6  # of a joint in one frame: a larger step may be a change of branch
@@ -23,6 +25,8 @@ MAX_JUMPS = 8  # most jumps of one clip that are tried
 MAX_CARRIED_FRAMES = 90  # most frames over which a branch is continued
 MET_RAD = 0.05  # between two branches that have met
 MARGIN_FRAMES = 20  # frames on both sides that are solved again
+HELD_JUMP_RAD, HELD_JUMP_RATIO = 0.5, 1.5  # least step of a bridged jump, and its ratio to that of the free motion
+BRIDGE_S = 0.1  # time on both sides of a jump over which it is bridged
 BETTER_STEP, WORST_COST = 0.8, 1.2  # largest ratios of step and cost to those before, for a branch to be taken
 
 
@@ -37,9 +41,7 @@ class BranchJoiner:
 
     def __init__(self, kernel: Kernel, model: Model, root: Root | None) -> None:
         self.kernel, self.model = kernel, model
-        self.inner = ~np.asarray(model.slides, dtype=bool)
-        if root is not None:
-            self.inner[root.turn.v] = False
+        self.inner = flag_inner(model, root)
 
     def join(self, q: Floats) -> Floats:
         """Return the frames with fewer jumps, if a better branch was found."""
@@ -64,12 +66,7 @@ class BranchJoiner:
 
     def measure(self, q: Floats) -> Floats:
         """Return the largest rotation of a joint from each frame to the next, (frames - 1,) [rad]."""
-        if len(q) < 2:
-            return np.zeros(0)
-        turned: Floats = np.abs(np.asarray(self.model.difference(q[:-1], q[1:])))[:, self.inner].max(
-            axis=1, initial=0.0
-        )
-        return turned
+        return measure_steps(self.model, q, self.inner)
 
     def measure_misses(self, q: Floats) -> Floats:
         """Return the largest weighted error of a goal in each frame, (frames,) [m, rad]."""
@@ -103,3 +100,36 @@ class BranchJoiner:
         weights = self.kernel.weights[a:b, :, None]
         cost, cost_before = (float(((weights * e) ** 2).sum()) for e in (errors, before))
         return out if smaller and cost <= WORST_COST * cost_before + 1e-3 * (b - a) else q
+
+
+def flag_inner(model: Model, root: Root | None) -> NDArray[np.bool_]:
+    """Flag the rotations of joints other than the root, (nv,)."""
+    inner = ~np.asarray(model.slides, dtype=bool)
+    if root is not None:
+        inner[root.turn.v] = False
+    return inner
+
+
+def measure_steps(model: Model, q: Floats, inner: NDArray[np.bool_]) -> Floats:
+    """Return the largest rotation of the flagged joints from each frame to the next, (frames - 1,) [rad]."""
+    if len(q) < 2:
+        return np.zeros(0)
+    turned: Floats = np.abs(np.asarray(model.difference(q[:-1], q[1:])))[:, inner].max(axis=1, initial=0.0)
+    return turned
+
+
+def bridge_jumps(moved: Motion, free: Motion, root: Root | None) -> tuple[Floats, float] | None:
+    """Return frames in which jumps that are not in the free motion are interpolated, and the largest one [rad].
+
+    None without such jumps. A frame that limits and contacts push into another branch does not leave it by itself.
+    """
+    model, inner, reach = moved.model, flag_inner(moved.model, root), max(2, round(BRIDGE_S * moved.fps))
+    steps, usual = (measure_steps(model, each.q, inner) for each in (moved, free))
+    jumps = np.flatnonzero((steps > HELD_JUMP_RAD) & (steps > HELD_JUMP_RATIO * usual))
+    out, first = np.array(moved.q), 0
+    for part in np.split(jumps, np.flatnonzero(np.diff(jumps) > 2 * reach) + 1) if len(jumps) else ():
+        a, b = max(int(part[0]) - reach, first), min(int(part[-1]) + 1 + reach, len(out) - 1)
+        shares = np.linspace(0.0, 1.0, b - a + 1)[:, None]
+        out[a : b + 1] = model.integrate(np.tile(out[a], (b - a + 1, 1)), shares * model.difference(out[a], out[b]))
+        first = b
+    return (out, float(steps[jumps].max())) if len(jumps) else None

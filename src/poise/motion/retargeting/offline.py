@@ -24,6 +24,7 @@ from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.kinematics import Motion
+from poise.kinematics.carriers import Root
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.clips.clear_lock import is_of_itself, lock_clear
@@ -40,7 +41,7 @@ from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.arms.branches import find_wrong_arms, leave_out, make_reachable, solve_arms
 from poise.motion.retargeting.arms.hinges import limit_speed
 from poise.motion.retargeting.body_floor import find_lift, make_floor_limits
-from poise.motion.retargeting.branch_joiner import BranchJoiner
+from poise.motion.retargeting.branch_joiner import BranchJoiner, bridge_jumps
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground
 from poise.motion.retargeting.mapping import Mapping
@@ -59,6 +60,8 @@ __all__ = ["Retargeted", "prepare", "retarget"]
 FREE_SMOOTHNESS = 1.7  # factor on `smooth` before contacts are held
 FREE_STEPS, LOCK_STEPS = 8, 8  # without contacts, and with them
 TOUCH_ROUNDS, TOUCH_STEPS = 2, 4  # corrections of touch, and the steps of each
+BRIDGE_ROUNDS = 3  # of frames that jump while contacts are held above the floor
+TURN_WEIGHT = 0.7  # of bones and parts while contacts are held above the floor
 FLOOR_ROUNDS = 2  # of the parts that are kept above the floor
 MOST_SINK_MM = 1.0  # of a body that lies, below the floor, while its legs are kept apart
 SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
@@ -141,7 +144,7 @@ def retarget(
     if isinstance(contacts, Contacts) and ground is not None:
         ledger = replace(ledger, floor=ground)
     air = 0.0 if ground is None else find_air(one, ledger)
-    free, lies, keeper = solve_without_contacts(one, carrying, ledger, smooth, progress, air, rises, touch)
+    free, lies, keeper, wanted = solve_without_contacts(one, carrying, ledger, smooth, progress, air, rises, touch)
     held = carry_contacts(carrying, ledger, free, measure_size(one), rises)
     held, dropped = drop_palms(held) if lies else (held, ())
     options = LockOptions(smooth, carrying.joints, rules, progress, count_steps(rules), SLIDE_COST, tips=True)
@@ -152,7 +155,7 @@ def retarget(
     def lock_all(kept: tuple[Limit, ...]) -> Track:
         chosen = replace(options, limits=kept, extra=(*extra, *legs))
         if world is None:
-            return hold_above_floor(free, held, chosen, lies)
+            return hold_above_floor(free, held, chosen, lies, carrying.root, wanted)
         return lock_in_scene(world, free, held, chosen, carrying.root if carrying.moves else None)
 
     track = lock_clear(free, rules, lock_all)
@@ -192,9 +195,10 @@ def solve_without_contacts(
     air: float = 0.0,
     rises: dict[Contact, float] | None = None,
     touch: bool = True,
-) -> tuple[Motion, bool, TouchKeeper | None]:
+) -> tuple[Motion, bool, TouchKeeper | None, list[ClipGoal]]:
     """Solve the motion from bones, parts and touch; return it, whether parts other than feet rest on the floor, touch.
 
+    The last item lists the goals of bones and parts.
     `air` is the height of its lowest sole above the floor [m], and `rises` the known heights of contacts above it.
     """
     carrying.forget()
@@ -224,8 +228,8 @@ def solve_without_contacts(
         free, lies = keep_above_floor(free, carrying, wanted, smooth)
     keeper = TouchKeeper(carrying, clip, T, free) if touch and not carrying.tips else None  # quadrupeds have no hands
     if keeper is None or not keeper.touches:
-        return free, lies, None
-    return free if lies else keep_touch(free, guide, carrying, wanted, keeper, smooth), lies, keeper
+        return free, lies, None, wanted
+    return free if lies else keep_touch(free, guide, carrying, wanted, keeper, smooth), lies, keeper, wanted
 
 
 def keep_touch(
@@ -260,21 +264,41 @@ def keep_above_floor(free: Motion, carrying: CarryOver, wanted: list[ClipGoal], 
     return Motion(free.model, answer.q, free.fps), True
 
 
-def hold_above_floor(free: Motion, held: Contacts, options: LockOptions, lies: bool) -> Track:
+def lock_smoothly(free: Motion, held: Contacts, options: LockOptions, root: Root | None) -> Track:
+    """Hold the contacts of a motion; frames that jump are bridged and solved again, if that makes them smoother."""
+    track = lock_places(free, held, options)
+    for _ in range(BRIDGE_ROUNDS):
+        bridged = bridge_jumps(track.motion, free, root)
+        if bridged is None:
+            break
+        other = lock_places(free, held, replace(options, start=bridged[0]))
+        again = bridge_jumps(other.motion, free, root)
+        if len(other.released) > len(track.released) or (again is not None and again[1] >= bridged[1]):
+            break
+        track = other
+    return track
+
+
+def hold_above_floor(
+    free: Motion, held: Contacts, options: LockOptions, lies: bool, root: Root | None, wanted: Sequence[ClipGoal] = ()
+) -> Track:
     """Hold the contacts of a motion; the whole body stays above the floor if it lies on it, or would sink into it.
 
-    If feet stand on stairs below the floor, nothing is known of the ground under the body.
+    Feet may be far from the floor then, and bones keep their directions: otherwise the whole body would turn. If feet
+    stand on stairs below the floor, nothing is known of the ground under the body.
     """
     size, (_, lowest) = measure_size(free), list_swinging(free.model, held)
     if not lies or lowest < -STAIR_DEPTH_M * size:
         track = lock_places(free, held, options)
         if held.floor is None or lowest < -STAIR_DEPTH_M * size or find_lift(track.motion, size) is None:
             return track
-    near = free
+    near, bones = free, [goal for goal in wanted if not isinstance(goal.goal, Reach)]
+    turned = (replace(goal, weights=TURN_WEIGHT * goal.weights) for goal in bones)
+    options = replace(options, extra=(*options.extra, *turned))
     for _ in range(FLOOR_ROUNDS):  # contacts may move other parts to the floor
         floor = make_floor_limits(near, size)
         # a few steps do not find poses with contacts and the floor
-        track = lock_places(free, held, replace(options, limits=(*options.limits, *floor), max_steps=None))
+        track = lock_smoothly(free, held, replace(options, limits=(*options.limits, *floor), max_steps=None), root)
         if find_lift(track.motion, size) is None:
             break
         near = Motion(near.model, np.concatenate([near.q, track.motion.q]), near.fps)
