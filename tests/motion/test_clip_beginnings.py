@@ -8,7 +8,9 @@ from dirt import add_drift, move_root, stretch_path
 from poise import Motion
 from poise.motion import Contact, Contacts, contacts, lock
 from poise.motion.contact.cuts import find_cuts
+from poise.motion.contact.detector import find_locked_floor
 from poise.motion.contact.floor_levels import level_contacts
+from poise.motion.contact.soles import find_soles
 from walks import make_walk, put_skate_in
 
 
@@ -132,3 +134,27 @@ def test_a_contact_that_a_straight_leg_misses_by_a_hair_makes_no_knee_jump(legs)
     assert bool(track.released) == legs
     steps = [np.abs(walk.model.difference(m.q[:-1], m.q[1:]))[:, 3:].max() for m in (clip, track.motion)]
     assert steps[1] < (0.12 if legs else 1.05 * steps[0])
+
+
+def test_a_contact_that_shows_only_after_others_are_held_is_held_too():
+    walk = make_walk(120)
+    quick = add_drift(Motion(walk.model, walk.q[::3][:30], walk.fps), 0.03, 1.0, 1)
+    once = lock(quick)
+    again = lock(once.motion)
+    assert len(once.contacts) > len(contacts(quick))
+    for sole in find_soles(quick.model):
+        paths = [track.motion.positions(sole.frame, sole.point) for track in (once, again)]
+        assert np.linalg.norm(paths[0] - paths[1], axis=1).max() < 1e-4
+
+
+def test_the_floor_of_a_locked_clip_is_below_all_points():
+    """Heels that never stand may be lower than toes that do."""
+    up, names, moving = np.array([0.0, 1.0, 0.0]), ["heel_l", "toe_l"], np.ones(5, dtype=bool)
+    held = [Contact("foot", 0, 3, place=(0.0, 0.02, 0.0), name="toe_l")]
+    heights = np.array([[0.3, 0.2, 0.01, 0.2, 0.3], [0.02, 0.02, 0.02, 0.1, 0.2]])
+    assert find_locked_floor(held, names, heights, moving, up) == 0.01
+    assert find_locked_floor([], names, heights, moving, up) == np.inf
+    heights[0, 3] = 0.01  # twice at the lowest height
+    assert find_locked_floor([], names, heights, moving, up) == 0.01
+    heights[1, 4] = 0.015  # a toe that stands at another time dips: not a locked clip
+    assert find_locked_floor(held, names, heights, moving, up) == np.inf

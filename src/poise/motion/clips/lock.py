@@ -32,8 +32,8 @@ from poise.motion.contact.detector import find_runs
 from poise.motion.contact.edges import find_edges
 from poise.motion.contact.floor_levels import SAME_FLOOR_M
 from poise.motion.contact.floors import find_heights_below, list_swinging
-from poise.motion.contact.ledger import Contact, Contacts, Place, find_kind
-from poise.motion.contact.rigid_places import MAX_PLACE_SHIFT, fit_places
+from poise.motion.contact.ledger import Contact, Contacts, Place, find_kind, flag_contact
+from poise.motion.contact.rigid_places import MAX_PLACE_SHIFT, fit_places, measure_shift
 from poise.motion.contact.soles import measure_giant
 from poise.motion.contact.tilt import TiltedSoles
 
@@ -41,6 +41,7 @@ __all__ = ["LockOptions", "lock", "lock_places"]
 
 Key = tuple[str, Place]
 SHIFT_ROUNDS = 3  # rounds in which places move to the mean of the body's points
+FIND_ROUNDS = 2  # rounds in which contacts are found that show only after others are held
 RELEASE_ROUNDS = 3  # rounds in which contacts that do not hold are released
 FLOOR_DISTANCE = 0.05  # m: points that stay farther above the floor cannot sink into it
 EXACT_HOLD = 1e-9  # m: a place held to within this distance is not moved
@@ -83,8 +84,22 @@ def lock(
     ledger = read_contacts(clip, contacts)
     if height is not None:
         ledger = move_ground(ledger, height, clip.model.up_direction)
-    track = lock_places(clip, ledger, LockOptions(smooth, joints, read_limits(limits), progress, max_steps))
+    options = LockOptions(smooth, joints, read_limits(limits), progress, max_steps)
+    track = lock_places(clip, ledger, options)
+    for _ in range(FIND_ROUNDS if isinstance(contacts, str) else 0):
+        others = find_others(track.motion, ledger, height)
+        if not others:
+            break
+        ledger = replace(ledger, intervals=(*ledger, *others))
+        track = lock_places(clip, ledger, options)
     return replace(track, demanded=ledger)
+
+
+def find_others(locked: Motion, ledger: Contacts, floor: float | None) -> list[Contact]:
+    """List the contacts of a locked clip at times without any before: held feet show which others stand."""
+    known = {name: flag_contact(ledger, name) for name in {contact.name for contact in ledger}}
+    found = find_contacts(locked, floor=floor)
+    return [c for c in found if c.name not in known or not known[c.name][c.start : c.end].any()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,14 +237,6 @@ def recentre(moved: Motion, contact: Contact) -> Contact:
         return contact
     place = np.array(contact.place) + shift
     return replace(contact, place=(place[0], place[1], place[2]))
-
-
-def measure_shift(before: Contacts, after: Contacts) -> float:
-    """Return the largest change of a place [m]."""
-    pairs = zip(before, after, strict=True)
-    return max(
-        (float(np.linalg.norm(np.subtract(b.place, a.place))) for a, b in pairs if a.place and b.place), default=0.0
-    )
 
 
 def list_keys(ledger: Contacts) -> list[Key]:
@@ -384,12 +391,3 @@ def move_ground(ledger: Contacts, ground: float, up: Floats) -> Contacts:
         return replace(contact, place=(place[0], place[1], place[2]))
 
     return replace(ledger, intervals=tuple(map(lift, ledger)), floor=ground)
-
-
-def flag_contact(ledger: Contacts, name: str) -> NDArray[np.bool_]:
-    """Flag the frames in which a point is in contact."""
-    out = np.zeros(ledger.frames, dtype=bool)
-    for contact in ledger:
-        if contact.name == name:
-            out[contact.start : contact.end] = True
-    return out

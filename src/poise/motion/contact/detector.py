@@ -15,9 +15,9 @@ and toes stand at different heights, each has its own floor by the same rule, up
 higher for a second, the floor is locally higher, up to 0.05 m.
 
 Contacts get the height of the floor that they stand on (`floor_levels`). A point that does not move at all for most of
-a contact, as after `lock`, is in contact in exactly those frames, at its own height: so a clip that is locked again
-does not change, unless it has only one or two contacts, which do not show the floor well. The beginning of a clip
-depends little on later frames, unless the floor changes by more than a few centimetres.
+a contact, as after `lock`, is in contact in exactly those frames, at its own height, and the floor is not above any
+point: so a clip that is locked again does not change. The beginning of a clip depends little on later frames, unless
+the floor changes by more than a few centimetres.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ __all__ = [
     "ContactDetector",
     "ContactRule",
     "contacts",
+    "find_locked_floor",
     "find_runs",
     "measure_floor",
 ]
@@ -64,6 +65,7 @@ LOCAL_FLOOR_RISE_M = 0.05  # largest height of the local floor above the floor: 
 DIP_SPEED_M_S = 0.4  # a faster point may dip below the floor, and does not show its height
 STAY_HEIGHT = 1.2  # of a point that stays in contact, relative to that of one that begins
 EXACT_STEP_M = 1e-5  # per frame: a point that moves by less is held
+EXACT_SLACK = 1e-7  # m, or relative to the height: rounding of a height after `lock`
 SHORTEST_S = 0.1  # shortest time for which a point is held
 EXACT_SHARE = 0.5  # of a contact's frames: if more of them are exact, the others are not in contact
 LOCKED_SHARE = 0.7  # of the frames of all contacts: if more of them are exact, the clip is locked
@@ -218,12 +220,12 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
         for path, height in zip(joined, heights, strict=True)
     ]
     exact = [find_exact(path, low, clip.fps, size) for path, low in zip(paths, near, strict=True)]
-    found, held = list[Contact](), list[Contact]()
-    for sole, path, intervals, still in zip(
-        soles, paths, prefer_exact(ruled, exact, find_moving(clip)), exact, strict=True
-    ):
+    found, held, moving = list[Contact](), list[Contact](), find_moving(clip)
+    for sole, path, intervals, still in zip(soles, paths, prefer_exact(ruled, exact, moving), exact, strict=True):
         for interval in intervals:
             (held if interval in still else found).append(make_contact(sole, path, *interval))
+    if floor is None and not found:
+        ground = min(ground, find_locked_floor(held, names, paths @ up, moving, up))
     return Contacts((*held, *level_contacts(found, up, clip.fps, size)), len(clip), clip.fps, ground)
 
 
@@ -276,6 +278,22 @@ def prefer_exact(ruled: list[list[Interval]], exact: list[list[Interval]], movin
         exact_runs = [run for each in intervals if held[each] for run in own[each]]
         out.append(sorted({each for each in intervals if not held[each]} | set(exact_runs)))
     return out
+
+
+def find_locked_floor(held: list[Contact], names: list[str], heights: Floats, moving: Flags, up: Floats) -> float:
+    """Return the floor of a clip after `lock`, or inf for another clip: no point is below it.
+
+    Points of kinds that stand are nowhere below their lowest place. A locked clip without contacts has exactly the
+    lowest height in several frames.
+    """
+    lowest, places = heights.min(axis=1), dict[str, float]()
+    for contact in held:
+        kind, height = find_kind(contact.name), float(np.array(contact.place) @ up)
+        places[kind] = min(places.get(kind, np.inf), height)
+    slack = EXACT_SLACK * max(float(np.abs(lowest).max()), 1.0)
+    dips = any(low < places.get(find_kind(name), -np.inf) - slack for name, low in zip(names, lowest, strict=True))
+    several = int(((heights <= lowest.min() + slack).any(axis=0) & moving).sum()) > 1
+    return float(lowest.min()) if not dips and (held or several) else np.inf
 
 
 def find_ground(heights: Floats, slow: Flags) -> float:

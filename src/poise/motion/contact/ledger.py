@@ -12,6 +12,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.errors import FormatError, InvalidValue
@@ -194,3 +195,12 @@ def read_place(given: Any, what: str) -> Place:
     if x.shape != (3,) or not np.isfinite(x).all():
         raise InvalidValue(f"Contact: {what} is {given!r}; it must be three finite numbers.")
     return float(x[0]), float(x[1]), float(x[2])
+
+
+def flag_contact(ledger: Contacts, name: str) -> NDArray[np.bool_]:
+    """Flag the frames in which a point is in contact."""
+    out = np.zeros(ledger.frames, dtype=bool)
+    for contact in ledger:
+        if contact.name == name:
+            out[contact.start : contact.end] = True
+    return out

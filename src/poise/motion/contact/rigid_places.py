@@ -10,7 +10,7 @@ from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.motion.contact.ledger import Contact, Contacts, move_contact
 
-__all__ = ["MAX_PLACE_SHIFT", "fit_places"]
+__all__ = ["MAX_PLACE_SHIFT", "fit_places", "measure_shift"]
 
 RIGID_CHANGE = 1e-4  # relative to L: points whose distance changes by less belong to one rigid part
 MAX_PLACE_SHIFT = 0.03  # relative to L: places that would move further contradict each other and are released
@@ -79,3 +79,11 @@ def measure_distance(clip: Motion, a: Contact, b: Contact) -> float | None:
     few = clip[:: max(1, len(clip) // 50)]
     far = np.linalg.norm(few.positions(a.frame, a.point) - few.positions(b.frame, b.point), axis=1)
     return float(far.mean()) if np.ptp(far) < RIGID_CHANGE * clip.model.length else None
+
+
+def measure_shift(before: Contacts, after: Contacts) -> float:
+    """Return the largest change of a place [m]."""
+    pairs = zip(before, after, strict=True)
+    return max(
+        (float(np.linalg.norm(np.subtract(b.place, a.place))) for a, b in pairs if a.place and b.place), default=0.0
+    )
