@@ -88,11 +88,14 @@ def raise_corner(
     low = wanted & (clip.positions(corner.frame, corner.point) @ up < level + near)
     if not low.any():
         return None
-    regions = {height: HalfSpace(height * up, -up) for height in dict.fromkeys(level[low].tolist())}
-    first, name = next(iter(regions.values())), f"{corner.name} above the floor"
-    targets = np.array([pack_region((regions.get(height, first),)) for height in level.tolist()])
+    heights = level[low]
+    first, name = HalfSpace(heights[0] * up, -up), f"{corner.name} above the floor"
     goal = Inside(corner.frame, first, point=corner.point, name=name)
-    return ClipGoal(goal, targets if len(regions) > 1 else None, low.astype(np.float64), hard=True)
+    if (heights == heights[0]).all():
+        return ClipGoal(goal, None, low.astype(np.float64), hard=True)
+    targets = np.tile(pack_region((first,)), (len(clip), 1))
+    targets[low, -1] = -heights
+    return ClipGoal(goal, targets, low.astype(np.float64), hard=True)
 
 
 def lay_edge(clip: Motion, ledger: Contacts, edge: Edge, stands: NDArray[np.bool_]) -> ClipGoal:

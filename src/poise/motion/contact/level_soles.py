@@ -41,12 +41,14 @@ def flag_level_soles(clip: Motion) -> dict[str, Flags]:
 
 def flag_level(heel: Floats, toe: Floats, ankle: Floats, up: Floats) -> tuple[Flags, Flags]:
     """Return whether a heel and a toe may stand, from positions (..., 3) [m]."""
+    x, y, z = up.tolist()
     along, above = toe - heel, ankle - heel
-    length = np.maximum(np.linalg.norm(along, axis=-1), 1e-12)
+    length = np.maximum(np.sqrt((along * along).sum(axis=-1)), 1e-12)
     along = along / length[..., None]
     normal = above - (above * along).sum(axis=-1)[..., None] * along
-    height = np.linalg.norm(normal, axis=-1)
-    lean, facing = np.abs(np.cross(normal, along) @ up), normal @ up
+    height = np.sqrt((normal * normal).sum(axis=-1))
+    turned = along @ np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])  # along x up
+    lean, facing = np.abs((normal * turned).sum(axis=-1)), normal @ up
     level = (lean <= MOST_LEAN * height) & (facing >= LEAST_FACING * height)
     faces: Flags = level | (height < LEAST_HEIGHT * length)
     pitch = along @ up

@@ -39,7 +39,7 @@ class StreamFloor:
         self.limits: tuple[Limit, ...] = ()
         if points:
             self.limits = (PointClearance(pairs=(), world=world, points=points, name="floor"),)
-        self.frames = [part.frame for part in self.parts]
+        self.frames = np.array([model.frames.index(part.frame) for part in self.parts], dtype=np.int64)
         self.middles = np.array([part.points.mean(axis=0) for part in self.parts]).reshape(-1, 3)
         self.radius = np.array(
             [
@@ -52,7 +52,7 @@ class StreamFloor:
         """Return the height of the lowest point of a pose above the floor [m], or `near` if no part is lower."""
         if not self.parts:
             return self.near
-        rows: Floats = self.up @ self.model.fk(q, self.frames)[:, :3]
+        rows: Floats = self.up @ self.model.fk(q)[self.frames, :3]
         low = np.flatnonzero((rows[:, :3] * self.middles).sum(axis=1) + rows[:, 3] < self.radius + self.near)
         heights = [self.parts[k].points @ rows[k, :3] + rows[k, 3] - self.parts[k].radius for k in low.tolist()]
         return min((float(each.min()) for each in heights), default=self.near)

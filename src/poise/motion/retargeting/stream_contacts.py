@@ -81,8 +81,7 @@ class StreamContacts:
     def _lay_out(self) -> None:
         """Store the points in arrays."""
         holds = self.holds
-        self.feet = list(dict.fromkeys(hold.frame for hold in holds))
-        self.foot_of = np.array([self.feet.index(hold.frame) for hold in holds], dtype=np.int64)
+        self.foot_of = np.array([self.model.frames.index(hold.frame) for hold in holds], dtype=np.int64)
         corners = [[c.point for c in hold.edge.corners] if hold.edge else [hold.point] * 2 for hold in holds]
         points = [[hold.point, *each] for hold, each in zip(holds, corners, strict=True)]
         self.points = np.array(points).reshape(-1, 3, 3).swapaxes(1, 2)
@@ -135,7 +134,7 @@ class StreamContacts:
 
     def look(self, q: Floats) -> SolePlaces:
         """Return the soles of the target in its newest pose, and keep them for the next frame."""
-        feet = self.model.fk(q, self.feet)[self.foot_of]
+        feet = self.model.fk(q)[self.foot_of]
         places = feet[:, :3, :3] @ self.points + feet[:, :3, 3:]
         heights = self.up @ places - self.rises
         low = heights[:, 1:].min(axis=1)

@@ -67,11 +67,12 @@ class StreamGround:
         names = [n for n in ("ankle_l", "ankle_r") if n in carrying.theirs]
         self.ankles = np.array([carrying.at[carrying.theirs[n]] for n in names], dtype=np.int64)
         at = {point.name: i for i, point in enumerate(points)}
-        self.feet = [
+        feet = [
             (at[f"heel_{side}"], at[f"toe_{side}"], carrying.at[carrying.theirs[f"ankle_{side}"]])
             for side in "lr"
             if f"ankle_{side}" in names and f"heel_{side}" in at and f"toe_{side}" in at
         ]
+        self.heels, self.toes, self.joints = np.array(feet, dtype=np.int64).reshape(-1, 3).T
         self.forget()
 
     def forget(self) -> None:
@@ -96,9 +97,8 @@ class StreamGround:
         part = T[self.frames]
         self.soles = (part[:, :3, :3] @ self.points)[..., 0] + part[:, :3, 3]
         self.pelvis = T[self.trunk, :3, 3]
-        for heel, toe, joint in self.feet:
-            ends = flag_level(self.soles[heel], self.soles[toe], T[joint, :3, 3], self.up)
-            self.faces_floor[heel], self.faces_floor[toe] = ends
+        ends = flag_level(self.soles[self.heels], self.soles[self.toes], T[self.joints, :3, 3], self.up)
+        self.faces_floor[self.heels], self.faces_floor[self.toes] = ends
         heights = self.soles @ self.up
         lowest = min(heights.tolist(), default=0.0)
         ankle = min((T[self.ankles, :3, 3] @ self.up).tolist(), default=0.0)
