@@ -10,7 +10,7 @@ from poise.motion import Contacts, retarget
 from poise.motion.retargeting.bends import LIMBS, find_bend
 from poise.motion.retargeting.bones import find_axes, find_bone_start, find_middle, measure_arms, measure_legs
 from poise.spatial import Rotation
-from walks import make_walk, stands
+from walks import make_bow, make_walk, stands
 
 
 @pytest.fixture(scope="module", params=[1, 2])
@@ -199,3 +199,16 @@ def test_knees_that_give_way_lay_no_foot_over_however_long_they_do(give, mode):
             own = humanoid.fk(humanoid.rest, foot)[:3, :3].T @ up
             assert (humanoid.fk(made.q, foot)[:, :3, :3] @ own @ up).min() > 0.99
     assert np.ptp(heights) < 1e-3
+
+
+def test_a_stiff_waist_shares_a_bow_between_pelvis_and_chest():
+    """A robot whose waist cannot bend as far as the source's tilts its pelvis, so that its chest follows the source."""
+    bow = make_bow(20)
+    spine = [joint for joint in bow.model.joints if joint.name.startswith("spine")]
+    stiff = bow.model.locked({joint.name: bow.model.rest[joint.q] for joint in spine})
+    carried = retarget(bow, stiff).motion
+    off = {}
+    for part in ("pelvis", "chest"):
+        theirs, ours = (np.asarray(m.model.fk(m.q, part))[:, :3, :3] for m in (bow, carried))
+        off[part] = np.arccos(np.clip(0.5 * ((theirs * ours).sum(axis=(1, 2)) - 1.0), -1.0, 1.0)).mean()
+    assert off["chest"] < 1.5 * off["pelvis"]
