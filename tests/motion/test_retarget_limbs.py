@@ -211,4 +211,4 @@ def test_a_stiff_waist_shares_a_bow_between_pelvis_and_chest():
     for part in ("pelvis", "chest"):
         theirs, ours = (np.asarray(m.model.fk(m.q, part))[:, :3, :3] for m in (bow, carried))
         off[part] = np.arccos(np.clip(0.5 * ((theirs * ours).sum(axis=(1, 2)) - 1.0), -1.0, 1.0)).mean()
-    assert off["chest"] < 1.5 * off["pelvis"]
+    assert off["chest"] < 2.0 * off["pelvis"]

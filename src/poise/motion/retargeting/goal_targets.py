@@ -22,7 +22,7 @@ __all__ = ["GOAL_WEIGHTS", "GoalTargets", "Ground"]
 GOAL_WEIGHTS = {
     "hips": 1.0,
     "pelvis": 1.0,
-    "chest": 1.0,
+    "chest": 0.8,
     "bone": 1.0,
     "clavicle": 0.3,
     "foot": 0.2,
