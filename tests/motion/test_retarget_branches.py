@@ -49,7 +49,9 @@ def test_a_frame_that_contacts_push_into_another_branch_is_bridged():
     smooth = pushed.copy()
     pushed[20, knee] += 1.5
     root = find_root(model, "pelvis")
-    bridged, jump = bridge_jumps(Motion(model, pushed, 30.0), free, root)
+    found = bridge_jumps(Motion(model, pushed, 30.0), free, root)
+    assert found is not None
+    bridged, jump = found
     assert jump == pytest.approx(1.5, abs=0.02)
     assert np.abs(bridged - smooth).max() < 1e-9
     assert bridge_jumps(Motion(model, smooth, 30.0), free, root) is None
