@@ -229,7 +229,7 @@ def test_the_work_of_a_lock_is_bounded(body, speed, skating, monkeypatch):
     out = lock(make_dog(20) if body == "dog" else skating[:30], limits=Speed(speed))
     assert measure_rates(out.motion)[0].max() <= speed * (1.0 + 1e-12)
     assert len(counts) <= lock_file.RELEASE_ROUNDS * lock_file.SHIFT_ROUNDS
-    assert max(counts) <= (40 if body == "dog" else 96)
+    assert max(counts) <= (50 if body == "dog" else 96)  # those of the dog: 44, once more of its paws are held
 
 
 @pytest.mark.slow
