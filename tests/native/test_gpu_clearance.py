@@ -93,17 +93,19 @@ def run(folder: Path, solver: poise.Solver, poses: Any, targets: Any, starts: An
     return Answers(parts[0], parts[1].reshape(ROWS, nq), parts[3], parts[4].astype(bool), parts[5])
 
 
-@pytest.fixture(scope="module", params=["panda", "humanoid"])
+@pytest.fixture(scope="module", params=["panda", "panda to a point", "humanoid"])
 def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
-    """An arm whose closed form lists its poses, and a body with joints that the goal does not move."""
-    model, random = poise.load(request.param), np.random.default_rng(4)
-    arm = request.param == "panda"
+    """An arm whose closed form lists its poses or not, and a body with joints that the goal does not move."""
+    name, _, point = request.param.partition(" to ")
+    model, random = poise.load(name), np.random.default_rng(4)
+    arm = name == "panda"
     tool = model.frames[-1] if arm else "hand_l"
     poses, bodies = (move_randomly(model, random, count, 2.0 if arm else 0.5) for count in (POSES, ROWS))
     targets, starts = model.fk(bodies, tool), np.tile(model.rest, (ROWS, 1))
     goal, limit = Reach(tool, np.eye(4)), Clearance(distance=0.01, world=WORLD if arm else SHELF)
-    if not arm:
+    if point or not arm:
         goal, targets = Reach(tool, np.zeros(3)), targets[:, :3, 3]
+    if not arm:
         clear = poses[limit.measure_gap(model, poses) > limit.distance]
         starts[ROWS // 2 :] = clear[: ROWS - ROWS // 2]
     targets[5] = np.nan
@@ -113,15 +115,15 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.nvrtc
-@pytest.mark.parametrize("name", ["panda", "ur5e", "humanoid"])
+@pytest.mark.parametrize("name", ["panda", "ur5e", "humanoid", "panda to a point"])
 def test_the_kernels_compile_for_a_gpu(name: str) -> None:
-    model = poise.load(name)
-    arm = name != "humanoid"
-    goal = Reach(model.frames[-1], np.eye(4)) if arm else Reach("hand_l", np.zeros(3))
+    model = poise.load(name.partition(" ")[0])
+    lists, body = name in ("panda", "ur5e"), name == "humanoid"
+    goal = Reach("hand_l" if body else model.frames[-1], np.eye(4) if lists else np.zeros(3))
     solver = poise.Solver(model, goal, limits=[Clearance()])
     problem = DeviceProblem(check_served(solver, 1).problem, clearance=DeviceClearance(solver.problem))
     names = list_passes(problem.tables[0])
-    assert names == ("check_clear", "list_clear" if arm else "gather_bodies")
+    assert names == ("check_clear", "list_clear" if lists else "gather_bodies" if body else "gather_clear")
     options = [*(x for x in OPTIONS if "std" not in x), "--Ofast-compile=max"]
     compiled = nvrtc.compile(problem.source((False, False), names), {}, "sm_90", options=options)
     assert set(compiled.kernels) == set(names)
@@ -157,7 +159,37 @@ def test_answers_are_clear_and_as_many_as_on_the_cpu(case: Case) -> None:
     hidden = case.limit.measure_gap(model, free.q[good]) < case.limit.distance
     assert hidden.sum() > 5  # found by further searches
     assert np.mean(good[cpu.reached]) > 0.95
-    assert not cpu.reached[answers.codes == IN_COLLISION].any()
+    blocked = answers.codes == IN_COLLISION
+    assert blocked.any() == (case.targets.ndim == 3)  # transforms
+    assert not cpu.reached[blocked].any()
     # any other row has a clear pose, or its start
     at_start = np.abs(q - case.starts).max(axis=1) < 1e-6
     assert (at_start | (gaps > 0))[valid & ~good].all()
+
+
+@pytest.mark.parametrize(("weight", "fixed"), [(1.0, True), ((1, 1, 1, 1, 1, 0), False), ((1, 1, 0, 1, 1, 1), False)])
+def test_only_a_goal_without_free_components_fixes_its_link(weight: Any, fixed: bool) -> None:
+    model = poise.load("panda")
+    solver = poise.Solver(model, Reach(model.frames[-1], np.eye(4), weight=weight), limits=[Clearance()])
+    call, _ = DeviceClearance(solver.problem).prepare(False)
+    assert (call["goal_primitive"][0] >= 0) == fixed
+
+
+def test_a_long_held_object_may_move_further_within_the_tolerance() -> None:
+    model = poise.load("panda")
+    tool = model.frames[-1]
+    deep = []
+    for limit in (Clearance(), Clearance(held={tool: Capsule((0, 0, 0), (0, 0, 3), 0.01)})):
+        solver = poise.Solver(model, Reach(tool, np.eye(4)), limits=[limit])
+        deep.append(DeviceClearance(solver.problem).prepare(False)[0]["deep"][0])
+    assert deep[1] < 5 * deep[0] < 0
+
+
+def test_a_body_far_from_the_origin_is_not_judged_in_float() -> None:
+    model = poise.load("panda")
+    solver = poise.Solver(model, Reach(model.frames[-1], np.eye(4)), limits=[Clearance()])
+    clearance = DeviceClearance(solver.problem)
+    for x, certain in ((0.0, True), (1000.0, False)):
+        clearance.body["primitives"][0]["p"] = [x, 0.0, 0.0]
+        calls = [clearance.prepare(single)[0] for single in (True, False)]
+        assert [bool(call["certain"][0]) for call in calls] == [certain, True]

@@ -43,6 +43,21 @@ def growing() -> poise.Model:
     return builder.add_frame("tip", "size", (0, 1, 0)).build()
 
 
+def two_limbs(kind: str) -> Solver:
+    """Return a problem of one limb, whose clearance is also one of another limb."""
+    builder, parent = poise.ModelBuilder("two limbs"), None
+    for k in range(3):
+        builder.add_joint(f"turn{k}", parent, "revolute")
+        builder.add_frame(f"part{k}", f"turn{k}", (0.3, 0, 0))
+        parent = f"part{k}"
+    more = {"path": poise.model.Path([(0, 1, 0), (1, 1, 0), (1, 2, 0)])} if kind == "path" else {}
+    builder.add_joint("other", None, kind, **more)
+    builder.add_frame("end", "other", (0.2, 0, 0))
+    builder.add_frame("farther", "end", (0.2, 0.1, 0))
+    limit = Clearance([], world=[BALL])
+    return Solver(builder.build(), Reach("part2", (0.3, 0.3, 0)), limits=[limit])
+
+
 def panda(goals: Any, **options: Any) -> Solver:
     return Solver(PANDA, goals, **options)
 
@@ -87,6 +102,8 @@ REFUSED: dict[str, tuple[Callable[[], Solver], str]] = {
     "a record": (lambda: panda(REACH, record=True), "record=True"),
     "a path": (lambda: Solver(rail(), Reach("tip", (0, 1, 0))), "joint 'slide' follows a path"),
     "a scale": (lambda: Solver(growing(), Reach("tip", (0, 1, 0))), "joint 'size' is a uniform_scale joint"),
+    "a path of another limb": (lambda: two_limbs("path"), "joint 'other' follows a path"),
+    "a scale of another limb": (lambda: two_limbs("uniform_scale"), "joint 'other' is a uniform_scale joint"),
     "nothing moves": (lambda: panda(REACH, joints=[]), "no movable joint"),
 }
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import poise
 from family_arms import KINDS, draw_arm, shake
+from poise import Model, ModelBuilder
 from poise.goals import Reach
+from poise.models.dh import add_links
+from poise.models.panda import LINKS as PANDA_LINKS
 from poise.reach.bounds import Freedom
 from poise.reach.closed_forms import ClosedGoal, find_closed_form
 
@@ -62,3 +66,37 @@ def test_rows_of_branches_are_found_while_others_run() -> None:
         time.sleep(0.001)
         rounds += 1
     assert rounds > 5
+
+
+def make_panda(endless: Callable[[int], bool]) -> Model:
+    """Return a Panda of whose joints some turn without end."""
+    links = [link._replace(lower=-np.inf, upper=np.inf) if endless(k) else link for k, link in enumerate(PANDA_LINKS)]
+    builder = ModelBuilder("panda").add_frame("base")
+    add_links(builder, "base", links)
+    return builder.add_frame("tip", links[-1].frame, (0, 0, 0.1)).build()
+
+
+@pytest.mark.parametrize("seed", [15, 43])
+def test_an_interval_that_wraps_by_a_sliver_changes_no_arc(seed: int) -> None:
+    free, bounded = make_panda(lambda k: k != 3), make_panda(lambda k: k == 6)
+    q = bounded.random(np.random.default_rng(seed))
+    q[6] = np.clip(q[6], -2, 2)
+    T = np.asarray(bounded.fk(q, "tip"))
+    end = max(arc.high for arc in poise.solve_all(free, Reach("tip", T), samples=1).arcs)
+    found = []
+    for past in (5e-7, -1e-3):
+        turn = np.pi - end + past
+        answers = poise.solve_all(bounded, Reach("tip", T @ turn_about_z(turn)), samples=1)
+        wide = sorted(
+            (arc.branch, arc.low - turn, arc.high - turn) for arc in answers.arcs if arc.high - arc.low > 3e-6
+        )
+        found.append((answers.complete, wide))
+    assert found[0][0] == found[1][0]
+    assert [arc[0] for arc in found[0][1]] == [arc[0] for arc in found[1][1]]
+    np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-5)
+
+
+def turn_about_z(angle: float) -> np.ndarray:
+    T = np.eye(4)
+    T[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    return T

@@ -136,3 +136,12 @@ def test_a_list_is_in_order_after_it_is_read_from_its_end() -> None:
     backwards = [answers[k] for k in reversed(range(len(answers)))]
     assert len(answers) > 1
     assert list(answers) == backwards[::-1]
+
+
+def test_the_array_of_poses_is_that_of_the_solutions_also_where_an_idle_joint_begins_outside() -> None:
+    model = add_idle_finger()
+    start = np.array(model.rest)
+    start[-1] = 1.0
+    answers = poise.solve_all(model, Reach("tool0", draw_target(model, "tool0", 7)), start)
+    assert len(answers)
+    assert np.array_equal(answers.q, [answer.q for answer in answers])

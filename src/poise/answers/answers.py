@@ -165,7 +165,9 @@ class Answers(Sequence["Solution"]):
     def q(self) -> Floats:
         """The configurations of all poses, (k, nq), in the order of the list."""
         poses = self._solutions
-        return poses.q.copy() if isinstance(poses, Poses) else np.array([one.q for one in poses])
+        if isinstance(poses, Poses) and (poses.solver is not None or not len(poses)):
+            return poses.q.copy()
+        return np.array([one.q for one in poses]) if len(poses) else np.zeros((0, 0))
 
     def at(self, angle: float) -> list[Solution]:
         """Return one solution for each branch that is inside the ranges with the free joint at a value [rad or m].

@@ -23,7 +23,7 @@ from poise.solvers import Solver
 
 __all__ = ["DeviceBatch", "is_on_device"]
 
-METHOD = 5
+METHOD, PATH_JOINT, SCALE_JOINT = 5, 14, 15
 DEVICE_TAILS = {**TAILS, ALIGN: (3,), LOOK: (3,)}
 DEVICE_WORDS = {**WORDS, ALIGN: "directions", LOOK: "points"}
 REFUSALS = {  # by the value of `Refusal` in native/run/batch/batch.h
@@ -40,8 +40,8 @@ REFUSALS = {  # by the value of `Refusal` in native/run/batch/batch.h
     11: "time_limit= is not supported on a GPU, where all rows run at once",
     12: "record=True is not supported on a GPU",
     13: "no movable joint affects a goal, so a GPU has nothing to solve",
-    14: "joint {joint} follows a path, which is not supported on a GPU",
-    15: "joint {joint} is a uniform_scale joint; a GPU supports only rigid bodies",
+    PATH_JOINT: "joint {joint} follows a path, which is not supported on a GPU",
+    SCALE_JOINT: "joint {joint} is a uniform_scale joint; a GPU supports only rigid bodies",
 }
 
 
@@ -144,6 +144,8 @@ def check_served(solver: Solver, solutions: int) -> Solver:
     free = drop_clearance(solver)
     native = free.problem
     cause, goal, place = core.refused_by_device(native) if isinstance(native, core.Solver) else (METHOD, "", -1)
+    if not cause and free is not solver:
+        cause, place = find_bent_joint(solver)
     if cause:
         options, given = solver.options, solver.goals.get(goal)
         words = {
@@ -157,6 +159,13 @@ def check_served(solver: Solver, solutions: int) -> Solver:
     if solutions > 1:
         raise InvalidValue("solutions= above 1 runs on the CPU only; give numpy arrays.")
     return free
+
+
+def find_bent_joint(solver: Solver) -> tuple[int, int]:
+    """Return the refusal of a joint that moves a surface and that a GPU does not support, and its place in q."""
+    kinds = {core.Primitive.PATH: PATH_JOINT, core.Primitive.SCALE: SCALE_JOINT}
+    joints = core.problem_of(solver.problem, False)["primitives"]
+    return next(((kinds[p["kind"]], int(p["q_index"])) for p in joints if p["kind"] in kinds), (0, -1))
 
 
 def drop_clearance(solver: Solver) -> Solver:

@@ -17,6 +17,8 @@ from poise.native import core
 __all__ = ["DeviceClearance"]
 
 POSE = core.GoalOp.POSE.value
+CAPSULE = np.dtype([("primitive", "i4"), ("", "i4"), ("ends", "f8", (2, 3)), ("radius", "f8")])  # CapsuleData<double>
+FAR = 20.0  # body lengths
 
 
 @dataclass(eq=False)
@@ -43,10 +45,25 @@ class DeviceClearance:
             call[name] = value
         goals, frames = self.body["goals"], self.body["frames"]
         metres, radians = goals[0]["tolerance"]
-        alone = len(goals) == 1 and goals[0]["op"] == POSE and goals[0]["base"] < 0
-        call["goal_primitive"] = frames[goals[0]["frame"]]["primitive"] if alone else -1
-        call["deep"] = -2.0 * (metres + radians * float(self.body["scale"]))
+        frame = frames[goals[0]["frame"]]
+        fixed = len(goals) == 1 and goals[0]["op"] == POSE and goals[0]["base"] < 0 and min(goals[0]["weight"]) > 0
+        call["goal_primitive"] = frame["primitive"] if fixed else -1
+        call["deep"] = -2.0 * (metres + radians * self.measure_lever(frame))
+        if single and self.is_far():
+            call["certain"] = False
         return call, arrays
+
+    def measure_lever(self, frame: dict[str, Any]) -> float:
+        """Return the largest distance between a frame and a surface that its link carries [m]."""
+        capsules = np.frombuffer(core.clearance_of(self.native, False)[0]["capsules"], CAPSULE)
+        own = capsules[capsules["primitive"] == frame["primitive"]]
+        far = np.linalg.norm(own["ends"] - np.array(frame["p"]), axis=-1).max(axis=1, initial=0.0) + own["radius"]
+        return float(max(far, default=0.0))
+
+    def is_far(self) -> bool:
+        """Return whether the body stands so far from the origin that float cannot tell whether a pose is clear."""
+        roots = [p["p"] for p in self.body["primitives"] if p["parent"] < 0]
+        return max((float(np.linalg.norm(p)) for p in roots), default=0.0) > FAR * float(self.body["scale"])
 
     def upload(self, xp: Any, single: bool) -> tuple[Any, list[Any]]:
         """Put the arrays on the current device, and return the kernels' argument and these arrays."""

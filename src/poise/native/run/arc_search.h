@@ -31,8 +31,13 @@ template <class S> class ArcSearch {
         coarse_(5e-5 * unit_of_free(question.spec)) {
     const FamilyScan<double> scan = scan_of(question);
     double at, half;
-    // ends: there are at most `first_cells` cells and one more for each interval
-    for (int i = 0; cell_of(scan, first_cells, i, at, half); ++i) cells_.push_back({at - half, at + half, 0});
+    const int branches = 1 << choices_of(question.spec.chain);
+    // ends: there are at most `first_cells` cells and one more for each interval, whose width is its own
+    for (int i = 0; cell_of(scan, first_cells, i, at, half); ++i) {
+      const bool narrow = 2.0 * half <= finest_;
+      for (int branch = 0; branch < (narrow ? branches : 1); ++branch)
+        (narrow ? narrow_ : cells_).push_back({at - half, at + half, branch});
+    }
   }
 
   // false if there were more than `most` cells
@@ -112,10 +117,6 @@ template <class S> class ArcSearch {
 
   // first cells, in which any branch may be
   void look_at_all(const Cell* cells, int count) {
-    if (cells[0].high - cells[0].low <= finest_) {
-      for (int i = 0; i < 8 * count; ++i) narrow_.push_back({cells[i / 8].low, cells[i / 8].high, i % 8});
-      return;
-    }
     const Lanes own = gather(cells, count);
     walk_cell(spec_.chain, flow_of(question_, own.at, own.half), all_branches, [&](const Leaf& leaf) {
       const Parts parts(leaf.span);

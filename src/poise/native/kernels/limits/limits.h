@@ -130,15 +130,17 @@ template <class T> POISE_LARGE_FN void nearest_to_solid(int op, const T* a, cons
     for (int k = 0; k < 3; ++k) p[k] = ends[0][k] + s * along[k];
     return distance_from_solid(op, p, size, normal);
   };
-  const T flat = T(1e-14) * square_root(dot(along, along));
+  constexpr bool single = sizeof(T) == 4;
+  constexpr int most_rounds = single ? 27 : 56;
+  const T flat = T(single ? 5e-6 : 1e-14) * square_root(dot(along, along));
   T low = T(0), high = T(1), s = T(0.5);
-  // ends: after the middle and the lower end, every round halves the bracket, at last to the rounding of s
+  // after the middle and the lower end, every round halves the bracket
   POISE_ROLLED
-  for (int k = 0;; ++k) {
+  for (int k = 0; k <= most_rounds; ++k) {
     at.distance = at_share(s);
     const T slope = dot(normal, along), reach = k == 1 ? high - low : T(0.5) * (high - low);
     const bool is_least_end = k == 1 && (s > T(0) ? slope <= T(0) : slope >= T(0));
-    if (is_least_end || absolute(slope) <= flat || k == 56 || at.distance < limit) break;
+    if (is_least_end || absolute(slope) <= flat || k == most_rounds || at.distance < limit) break;
     if (limit > T(-1e30) && at.distance - absolute(slope) * reach >= limit) {
       at.distance -= absolute(slope) * reach;
       break;

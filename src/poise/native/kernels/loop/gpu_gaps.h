@@ -74,6 +74,7 @@ template <class T> POISE_FN bool hits_world(const ClearanceCall<T>& clear, int f
         r = 0;
         ++l;
       }
+      // ends: every round takes a link
       while (l < end && clear.links[l].world_row < 0) ++l;
       if (l >= end) return false;
       if (r == 0) place_ball(clear.links[l], placements, center);
@@ -81,8 +82,10 @@ template <class T> POISE_FN bool hits_world(const ClearanceCall<T>& clear, int f
       near = are_balls_near(center, ball, clear.links[l].radius + ball[3] + clear.distance, least);
     }
     for (int c = clear.links[l].first; c < clear.links[l].last; ++c) {
-      suspect = {c, r, true};
-      if (is_pair_near(clear, suspect, placements, least)) return true;
+      const Suspect pair{c, r, true};
+      if (!is_pair_near(clear, pair, placements, least)) continue;
+      suspect = pair;
+      return true;
     }
   }
   return false;
@@ -101,8 +104,10 @@ template <class T> POISE_FN bool hits_itself(const ClearanceCall<T>& clear, cons
     }
     if (i >= clear.n_pairs) return false;
     for (int k = clear.pairs[i].first; k < clear.pairs[i].last; ++k) {
-      suspect = {clear.pair_capsules[2 * k], clear.pair_capsules[2 * k + 1], false};
-      if (is_pair_near(clear, suspect, placements, clear.least)) return true;
+      const Suspect pair{clear.pair_capsules[2 * k], clear.pair_capsules[2 * k + 1], false};
+      if (!is_pair_near(clear, pair, placements, clear.least)) continue;
+      suspect = pair;
+      return true;
     }
   }
 }
