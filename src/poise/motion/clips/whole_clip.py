@@ -337,8 +337,12 @@ class Window:
             max_steps=steps,
         )
 
+    def clamp(self, q: Floats) -> Floats:
+        """Return the closest pose in the ranges of all joints, also those of ball joints and cones among the limits."""
+        return np.asarray(self.problem.into_cones(self.model.clamp(q)))
+
     def keeps_limits(self, q: Floats) -> bool:
-        """Return whether a pose in which only the root moved keeps the limits and the root's range."""
+        """Return whether a pose keeps the limits and the root's range; the other joints are in their ranges."""
         if self.fenced and np.abs(self.model.clamp(q) - q).max() > ROUNDING:
             return False
         if not self.limited:

@@ -93,8 +93,6 @@ class Retargeter:
         soles = [hold.source for hold in self.contacts.holds]
         self.ground = StreamGround(self.carrying, soles, self.fps, read_floor(floor))
         self.arms = ArmRecovery(self.carrying, self.fps, bool(lasting))
-        own = clearance and not any(map(is_of_itself, lasting))
-        self.separation = StreamSeparation(self.carrying, self.fps) if own else None
         self.targets = FrameTargets(self.carrying, self.contacts, self.arms)
         legs = list_leg_hinges(self.carrying.model, self.contacts.holds)
         self.leg_columns = np.array([joint.q.start for joint in legs], dtype=np.int64)
@@ -112,6 +110,8 @@ class Retargeter:
             limits=lasting,
             guard=self.body.limits,
         )
+        own = clearance and not any(map(is_of_itself, lasting))
+        self.separation = StreamSeparation(self.carrying, self.fps, self.window.clamp) if own else None
         self.reset()
 
     @property

@@ -4,7 +4,8 @@ The displacement of the arms is as near to a fading share of the previous one as
 
     minimise  |d - fade d_{t-1}|^2 + weight^2 |max(depth - J (d - d_0), 0)|^2
 
-where J is the velocity of a pair's contact along its normal. Displacements change no faster than arms move.
+where J is the velocity of a pair's contact along its normal. Displacements change no faster than arms move, and a pose
+that breaks a limit is replaced by one with a smaller displacement.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = ["StreamSeparation"]
 FADE_S = 0.1  # time in which a displacement fades by a factor of e after a collision
 FASTEST_RAD_S = 6.0  # change of a displacement
 STILL_RAD = 1e-6  # a smaller displacement ends
+SHARES = 1.0, 0.5, 0.25  # of the faded displacement, tried in turn if the new one is rejected
 ROUNDS = 4  # of a frame, to find the collisions that remain without a correction
 WEIGHT = 30.0  # of a depth [1 / L], relative to a displacement [1 / rad]
 
@@ -36,9 +38,11 @@ class StreamSeparation:
     Args:
         carrying: The two bodies.
         fps: Frames per second.
+        clamp: Returns the closest pose in the ranges of all joints.
     """
 
-    def __init__(self, carrying: CarryOver, fps: float) -> None:
+    def __init__(self, carrying: CarryOver, fps: float, clamp: Callable[[Floats], Floats]) -> None:
+        self.clamp = clamp
         self.model, found, joints = carrying.model, find_convex_parts(carrying.model), list_arms(carrying)
         parts = list_movable(found, joints) if found is not None and joints else None
         self.parts: ConvexParts | None = parts if parts is not None and len(parts.pairs) else None
@@ -57,24 +61,25 @@ class StreamSeparation:
         self.frames = 0
 
     def part(self, q: Floats, allows: Callable[[Floats], bool]) -> Floats:
-        """Return the next pose with its arms moved out of collisions, unless `allows` rejects the new pose."""
+        """Return the next pose with its arms moved out of collisions, as far as `allows` accepts the new pose."""
         if self.parts is None:
             return q
         last = np.zeros(self.model.nv) if self.shift is None else self.shift
-        faded = np.where(np.abs(last) > STILL_RAD, self.fade * last, 0.0)
+        faded = self._slow_down(np.where(np.abs(last) > STILL_RAD, self.fade * last, 0.0))
         near = self._find_near(q, last)
-        self.near = near
-        if near is None:
-            self.shift, self.ways = faded, {}
-            return self._move(q, faded)
-        shift = self._solve(self._move(q, last), near, last, faded)
-        if self.shift is not None:
-            shift = last + np.clip(shift - last, -self.fastest, self.fastest)
-        out = self._move(q, shift)
-        if not allows(out):
-            out = self._move(q, faded)
-        self.shift, self.ways = np.asarray(self.model.difference(q, out)), self.parts.list_ways(near)
+        wanted = [share * faded for share in SHARES]
+        if near is not None:
+            wanted.insert(0, self._slow_down(self._solve(self._move(q, last), near, last, faded)))
+        poses = (self._move(q, shift) for shift in wanted)
+        out = next((pose for pose in poses if pose is q or allows(pose)), q)
+        self.shift = np.zeros_like(last) if out is q else np.asarray(self.model.difference(q, out))
+        self.near, self.ways = near, {} if near is None else self.parts.list_ways(near)
         return out
+
+    def _slow_down(self, shift: Floats) -> Floats:
+        """Return a displacement that is no farther from the last one than arms move in a frame."""
+        last = self.shift
+        return shift if last is None else last + np.clip(shift - last, -self.fastest, self.fastest)
 
     def _find_near(self, q: Floats, last: Floats) -> Overlaps | None:
         """Return the parts near each other in a pose with the last displacement; None if it has no collisions.
@@ -93,7 +98,7 @@ class StreamSeparation:
 
     def _move(self, q: Floats, shift: Floats) -> Floats:
         """Return a pose moved by a displacement, within the ranges of the joints."""
-        return np.asarray(self.model.clamp(self.model.integrate(q, shift))) if shift.any() else q
+        return self.clamp(np.asarray(self.model.integrate(q, shift))) if shift.any() else q
 
     def _solve(self, q: Floats, near: Overlaps, shift: Floats, faded: Floats) -> Floats:
         """Return the displacement that ends the collisions of pose `q`, which has the displacement `shift`."""
