@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.limits import Clearance, HalfSpace
 from poise.model import BallRange
 from poise.model.derive import remodel, with_shapes
 from poise.model.geometry.shapes import Box, Capsule, Shape
@@ -77,3 +78,10 @@ def test_a_ball_joint_stays_in_its_range(body: poise.Model) -> None:
     out = start(jointed).part(np.array(jointed.rest), lambda _: True)
     turn = jointed.difference(jointed.rest, out)[jointed.joint("shoulder_l").v]
     assert np.linalg.norm(turn) == pytest.approx(WIDEST, abs=1e-9)
+
+
+@pytest.mark.parametrize(("pairs", "own"), [("auto", True), ([("hand_l", "chest")], True), ([], False)])
+def test_a_clearance_with_a_world_replaces_it_if_it_has_pairs(body: poise.Model, pairs: object, own: bool) -> None:
+    wall = HalfSpace((0.0, 0.0, -5.0), (0.0, 0.0, 1.0))
+    live = Retargeter(poise.load("humanoid"), add_shapes(body), limits=[Clearance(pairs, world=[wall])])
+    assert (live.separation is None) is own

@@ -27,7 +27,7 @@ from poise.kinematics import Motion
 from poise.kinematics.carriers import Root
 from poise.limits import Limit
 from poise.model import Model
-from poise.motion.clips.clear_lock import is_of_itself, lock_clear
+from poise.motion.clips.clear_lock import is_of_itself, keeps_parts_apart, lock_clear
 from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
 from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
 from poise.motion.clips.quality import quality
@@ -113,7 +113,7 @@ def retarget(
         touch: Whether hands that touch the other hand, the head, the trunk, a leg or the other arm keep doing so. For
             whole clips only.
         clearance: Whether parts of a body with collision shapes are kept out of each other, where they would collide.
-            A `Clearance` among the limits replaces this.
+            A `Clearance` of parts of the body among the limits replaces this.
 
     Raises:
         InvalidValue: A body has neither two or four known legs as the other one nor, as a target, two arms; its root is
@@ -148,7 +148,7 @@ def retarget(
     held = carry_contacts(carrying, ledger, free, measure_size(one), rises)
     held, dropped = drop_palms(held) if lies else (held, ())
     options = LockOptions(smooth, carrying.joints, rules, progress, count_steps(rules), SLIDE_COST, tips=True)
-    clear = clearance and not any(map(is_of_itself, rules))
+    clear = clearance and not any(map(keeps_parts_apart, rules))
     extra = () if keeper is None else tuple(keeper.make_goals(free, locked=True)[0])
     legs = list_leg_goals(free, carrying, lies) if clear else ()
 

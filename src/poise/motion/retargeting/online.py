@@ -18,7 +18,7 @@ from poise.kinematics.carriers import Root
 from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model
-from poise.motion.clips.clear_lock import is_of_itself
+from poise.motion.clips.clear_lock import keeps_parts_apart
 from poise.motion.clips.clip_limits import part_limits, read_floor, read_limits, read_number
 from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import Progress, Window
@@ -110,7 +110,7 @@ class Retargeter:
             limits=lasting,
             guard=self.body.limits,
         )
-        own = clearance and not any(map(is_of_itself, lasting))
+        own = clearance and not any(map(keeps_parts_apart, lasting))
         self.separation = StreamSeparation(self.carrying, self.fps, self.window.clamp) if own else None
         self.reset()
 
