@@ -30,9 +30,9 @@ from poise.model import Model
 from poise.motion.clips.clear_lock import is_of_itself, keeps_parts_apart, lock_clear
 from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
 from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
-from poise.motion.clips.quality import quality
 from poise.motion.clips.result import Released, Track
 from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Kernel, Progress, solve_whole
+from poise.motion.contact.body_heights import measure_heights
 from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.region_shapes import Obstacle
@@ -63,7 +63,7 @@ TOUCH_ROUNDS, TOUCH_STEPS = 2, 4  # corrections of touch, and the steps of each
 BRIDGE_ROUNDS = 3  # of frames that jump while contacts are held above the floor
 TURN_WEIGHT = 0.7  # of bones and parts while contacts are held above the floor
 FLOOR_ROUNDS = 2  # of the parts that are kept above the floor
-MOST_SINK_MM = 1.0  # of a body that lies, below the floor, while its legs are kept apart
+MOST_SINK_M = 1e-3  # of a body of 1.75 m, into the floor or a scene, while its limbs are kept apart
 SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
 
 
@@ -159,19 +159,23 @@ def retarget(
         return lock_in_scene(world, free, held, chosen, carrying.root if carrying.moves else None)
 
     track = lock_clear(free, rules, lock_all)
-    if lies and legs and quality(track.motion, contacts=track.contacts).sink_max > MOST_SINK_MM:
-        legs = ()  # a body that lies stays above the floor first
+    if lies and legs and sinks_more(free, track.motion):
+        apart, legs = track, ()  # a body that lies stays above the floor first
         track = lock_clear(free, rules, lock_all)
+        track = track if sinks_more(track.motion, apart.motion) else apart
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
     if clear:
-        apart = separate_parts(track.motion, carrying, track.contacts, rules, smooth, legs=lies)
-        track = track if world is not None and sinks_more(world, track.motion, apart) else replace(track, motion=apart)
+        parted = separate_parts(track.motion, carrying, track.contacts, rules, smooth, legs=lies)
+        if world is None or not sinks_more(track.motion, parted, world):
+            track = replace(track, motion=parted)
     return make_result(carrying, model, track, clip, world, () if keeper is None else keeper.list_kept(track.motion))
 
 
-def sinks_more(scene: Scene, before: Motion, after: Motion) -> bool:
-    """Return whether a motion is deeper inside a scene than before."""
-    return bool(measure_depths(scene, after).depths.max() > max(measure_depths(scene, before).depths.max(), 0.0))
+def sinks_more(before: Motion, after: Motion, scene: Scene | None = None) -> bool:
+    """Return whether the deepest frame of a motion is noticeably deeper in the floor, or in a scene, than before."""
+    found = [measure_heights(m) if scene is None else measure_depths(scene, m) for m in (before, after)]
+    was, now = (0.0 if each is None else max(float(each.depths.max()), 0.0) for each in found)
+    return now - was > MOST_SINK_M * measure_size(after)
 
 
 def count_steps(limits: Sequence[Limit]) -> int | None:
