@@ -168,7 +168,8 @@ def retarget(
         parted = separate_parts(track.motion, carrying, track.contacts, rules, smooth, legs=lies)
         if world is None or not sinks_more(track.motion, parted, world):
             track = replace(track, motion=parted)
-    return make_result(carrying, model, track, clip, world, () if keeper is None else keeper.list_kept(track.motion))
+    touches = () if keeper is None else keeper.list_kept(track.motion)
+    return make_result(carrying, model, track, clip, world, touches, clear)
 
 
 def sinks_more(before: Motion, after: Motion, scene: Scene | None = None) -> bool:

@@ -85,7 +85,7 @@ class Retargeter:
         lasting, timed = part_limits(read_limits(limits))
         if timed:
             raise InvalidValue("limits= about time are kept over whole clips, mode='clip'; a stream keeps the others.")
-        smooth = read_number(smooth, "smooth", 0.0)
+        smooth, self.limits = read_number(smooth, "smooth", 0.0), tuple(lasting)
         self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
         self.source, self.model, self.fps = source, model, check_rate(fps)
         self.up = model.up_direction
@@ -258,8 +258,8 @@ def carry_online(live: Retargeter, clip: Motion, progress: Progress | None) -> R
         if progress is not None:
             progress(t + 1, len(clip))
     ledger = list_contacts(stood, live, len(clip), clip.fps)
-    track = Track(Motion(live.carrying.model, q, clip.fps), {}, {}, ledger)
-    return make_result(live.carrying, live.model, track, clip)
+    track = Track(Motion(live.carrying.model, q, clip.fps), {}, {}, ledger, limits=live.limits)
+    return make_result(live.carrying, live.model, track, clip, separated=live.separation is not None)
 
 
 def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: int, fps: float) -> Contacts:

@@ -14,8 +14,9 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue, show_value
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root, find_root
-from poise.limits import Clearance
+from poise.limits.convex_parts import find_convex_parts
 from poise.model import Model
+from poise.motion.clips.clear_lock import keeps_parts_apart
 from poise.motion.clips.collisions import find_collisions
 from poise.motion.clips.labels import label_frames
 from poise.motion.clips.quality import Quality, quality
@@ -23,10 +24,12 @@ from poise.motion.clips.result import Track, tell_runs
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.scene import Scene
+from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver, Scales
 from poise.motion.retargeting.mapping import Mapping, find_mapping
 from poise.motion.retargeting.options import check_bodies, read_joints
 from poise.motion.retargeting.quadrupeds.goals import FourLeggedCarryOver
+from poise.motion.retargeting.separation.clip_separation import DEEP_M
 from poise.motion.retargeting.touch.keeper import KeptTouch, describe_touches
 from poise.motion.scenes.scene_goals import measure_depths
 
@@ -35,7 +38,7 @@ __all__ = ["HOLD_WEIGHT", "Retargeted", "make_result", "prepare"]
 HOLD_WEIGHT = 1e-3  # of a displacement from the initial pose, relative to the direction of a bone
 TRAVELLING = ("free", "planar", "translation3")  # kinds of joints that carry a whole body through the world
 SCENE_DEPTH_M = 1e-3  # a part that is less deep is on a surface of the scene
-TOUCH_DEPTH_M = 5e-5  # a shallower collision is only a touch: `quality` prints 0.0 mm
+TOUCH_DEPTH_M = 5e-5  # a shallower collision of capsules is only a touch: `quality` prints 0.0 mm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,6 +55,7 @@ class Retargeted:
         bone_errors: The angles between the bones of limbs and those of the source, (bones, frames) [rad].
         scene: The scene that it stands on, or None for a level floor.
         touches: The hands that touch other parts, and how well the gaps of the source are kept.
+        separated: Whether limbs were moved out of collisions (`clearance=`).
     """
 
     motion: Motion
@@ -63,6 +67,7 @@ class Retargeted:
     bone_errors: Floats
     scene: Scene | None = None
     touches: tuple[KeptTouch, ...] = ()
+    separated: bool = False
 
     @property
     def scale(self) -> float:
@@ -91,7 +96,7 @@ class Retargeted:
     def why(self) -> str:
         """Return a text on released contacts, self-collisions, touch, parts inside the scene, and missing parts."""
         metres = self.motion.model.metres_per_unit
-        lines = [self.track.why(), *describe_collisions(self.track)]
+        lines = [self.track.why(), *describe_collisions(self.track, self.separated)]
         lines += describe_touches(self.touches, self.motion.fps, metres)
         if self.scene is not None:
             lines += describe_depths(self.scene, self.track.motion)
@@ -107,22 +112,27 @@ class Retargeted:
         return f"{self.mapping.source} on {self.mapping.target}, {len(self.mapping)} parts; {self.scales}\n{self.track}"
 
 
-def describe_collisions(track: Track) -> list[str]:
-    """Describe self-collisions in words, deepest pair first; empty if there are none."""
-    found = find_collisions(track.motion)
-    if found is None or not (inside := found.depths > TOUCH_DEPTH_M).any():
+def describe_collisions(track: Track, separated: bool) -> list[str]:
+    """Describe self-collisions in words, deepest pair first; empty if there are none.
+
+    Those of convex hulls are reported from the depth at which limbs are moved out of them.
+    """
+    found, model = find_collisions(track.motion), track.motion.model
+    hulls = find_convex_parts(model) is not None
+    least = DEEP_M * measure_size(track.motion) * model.metres_per_unit if hulls else TOUCH_DEPTH_M
+    if found is None or not (inside := found.depths > least).any():
         return []
     one, other = found.parts
-    limited = any(isinstance(limit, Clearance) for limit in track.limits)
+    if any(map(keeps_parts_apart, track.limits)):
+        advice = ", which Clearance does not check or could not prevent."
+    elif hulls and separated:
+        advice = ", which limbs could not avoid: limits=[Clearance()] keeps wider capsules apart."
+    else:
+        advice = f": {'clearance=True' if hulls else 'limits=[Clearance()]'} keeps them apart."
     return [
         f"The body collides with itself in {int(inside.sum())} of {len(inside)} frames "
         f"({tell_runs(find_runs(inside))}), most at frame {found.worst} ({found.worst / track.motion.fps:.2f} s), "
-        f"{one!r} and {other!r} by {1e3 * found.deepest:.2g} mm"
-        + (
-            ", which Clearance does not check or could not prevent."
-            if limited
-            else ": limits=[Clearance()] keeps them apart."
-        )
+        f"{one!r} and {other!r} by {1e3 * found.deepest:.2g} mm{advice}"
     ]
 
 
@@ -178,12 +188,14 @@ def make_result(
     clip: Motion,
     scene: Scene | None = None,
     touches: tuple[KeptTouch, ...] = (),
+    separated: bool = False,
 ) -> Retargeted:
     """Return the result as a motion of the given model; the track may be of a single person in it."""
     motion = track.motion
     motion = motion if carrying.model is model else Motion(model, motion.q, motion.fps)
     errors = carrying.compare_bones(clip.q, track.motion.q)
-    return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip, errors, scene, touches)
+    parts, scales = carrying.parts, carrying.scales
+    return Retargeted(motion, parts, track.contacts, scales, track, clip, errors, scene, touches, separated)
 
 
 def choose_joints(model: Model, root: Root | None) -> list[str] | None:
