@@ -37,8 +37,10 @@ def retarget_command(
     up: Up = None,
     clip: Clip = None,
     clearance: Annotated[
-        float | None, typer.Option(help="Keep capsules around the parts of the body this far apart [m].")
+        float | None,
+        typer.Option(help="Keep capsules around the parts of the body this far apart [m], in place of convex hulls."),
     ] = None,
+    no_clearance: Annotated[bool, typer.Option("--no-clearance", help="Let parts of the body collide.")] = False,
     fps: Annotated[float | None, typer.Option(help="The frame rate of the result; default: that of the clip.")] = None,
     suffix: Annotated[str, typer.Option(help="For a folder: the suffix of the files to write.")] = ".csv",
     threads: Threads = None,
@@ -48,9 +50,13 @@ def retarget_command(
 
     A folder is retargeted clip by clip, as a job that can be killed and resumed.
     """
+    if no_clearance and clearance is not None:
+        with report_errors("retarget"):
+            raise InvalidValue("--clearance and --no-clearance exclude each other; give one of them.")
     if Path(file).is_dir():
         reject_clip_options(page, mode, person)
-        choices = {"suffix": suffix, "style": style, "up": up, "clearance": clearance, "fps": fps}
+        distance = False if no_clearance else clearance
+        choices = {"suffix": suffix, "style": style, "up": up, "clearance": distance, "fps": fps}
         retarget_folder(file, model, out, choices, mapping, scale, threads, as_json)
         return
     with report_errors("retarget"), show_progress("solving", "frames") as progress:
@@ -63,7 +69,9 @@ def retarget_command(
         if person is not None:
             parts = motion.Mapping.between(given.model, body, person)
         limits = [] if clearance is None else [Clearance(distance=clearance)]
-        carried = motion.retarget(given, body, parts, mode=mode, limits=limits, progress=progress)
+        carried = motion.retarget(
+            given, body, parts, mode=mode, limits=limits, clearance=not no_clearance, progress=progress
+        )
         own = model if Path(model).suffix in WITH_SKIN and out.suffix in WITH_SKIN else None
         poise.save(carried.motion, out, style=style, like=own)
         if save_mapping is not None:

@@ -52,7 +52,8 @@ class RetargetClips(QualityClips):
         up: Passed to `load_motion`.
         mapping: The corresponding frames, a `poise.Mapping`; found unless given.
         smooth: Passed to `retarget`.
-        clearance: The distance of `Clearance` between parts of the body [m], in place of that of `retarget`.
+        clearance: False lets parts of the body collide, as in `retarget`; a number is the distance [m] between the capsules of
+            `Clearance`, which replace the convex hulls of `retarget`, also if it is 0.
         fps: The frame rate of the output; that of each clip by default.
     """
 
@@ -65,7 +66,7 @@ class RetargetClips(QualityClips):
         up: str | None = None,
         mapping: Any = None,
         smooth: float = 1.0,
-        clearance: float | None = None,
+        clearance: float | bool | None = None,
         fps: float | None = None,
     ) -> None:
         super().__init__(scale, up)
@@ -73,14 +74,18 @@ class RetargetClips(QualityClips):
         if mapping is not None and not isinstance(mapping, Mapping):
             raise InvalidValue(f"mapping is {mapping!r}; it must be a poise.Mapping.")
         self.model, self.suffix, self.style, self.mapping, self.smooth = model, suffix, style, mapping, smooth
-        self.limits = [] if clearance is None else [Clearance(distance=clearance)]
+        self.clearance = clearance is not False
+        distance = None if isinstance(clearance, bool) else clearance
+        self.limits = [] if distance is None else [Clearance(distance=distance)]
         self.fps = None if fps is None else check_rate(fps)
 
     def do(self, path: Path, target: Path | None) -> Quality:
         """Retarget a clip and write it."""
         clip = self.read(path)
         clip = clip if self.fps is None else clip.resampled(self.fps)
-        found = retarget(clip, self.model, self.mapping, smooth=self.smooth, limits=self.limits)
+        found = retarget(
+            clip, self.model, self.mapping, smooth=self.smooth, limits=self.limits, clearance=self.clearance
+        )
         assert target is not None
         save(found.motion, target, style=self.style)
         return found.quality

@@ -103,8 +103,9 @@ class Job:
         Args:
             model: The body, with a free root; a name or a file is loaded with `base="free"`.
             options: `suffix` (".csv") and `style` of the output files; `scale` and `up` of `load_motion`; `mapping`
-                and `smooth` of `poise.retarget`; `clearance`, the distance [m] that parts of the body keep from each
-                other; `fps`, the frame rate of the output.
+                and `smooth` of `poise.retarget`; `clearance`: False lets parts of the body collide, a number is the
+                distance [m] between the capsules of `Clearance`, in place of the convex hulls of `poise.retarget`;
+                `fps`, the frame rate of the output.
         """
         body = load(model, base="free") if isinstance(model, (str, PathLike)) else model
         return cls(body, options=options, work="retarget")
