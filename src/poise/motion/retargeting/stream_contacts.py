@@ -128,7 +128,7 @@ class StreamContacts:
                 hold.fade = hold.fade + 1 if hold.fade < self.fade_frames else 0
                 hold.forced = hold.forced and hold.fade > 0
         self.targets, self.last_soles = targets, self.soles
-        self.paths = self.carrying.scales.path * ground.soles
+        self.paths = self.carrying.scales.path * (ground.soles - ground.floor * self.up)
         self._level()
         self._aim()
 
