@@ -52,8 +52,8 @@ class RetargetClips(QualityClips):
         up: Passed to `load_motion`.
         mapping: The corresponding frames, a `poise.Mapping`; found unless given.
         smooth: Passed to `retarget`.
-        clearance: False lets parts of the body collide, as in `retarget`; a number is the distance [m] between the capsules of
-            `Clearance`, which replace the convex hulls of `retarget`, also if it is 0.
+        clearance: False lets parts of the body collide, as in `retarget`; a number is the distance [m] between the
+            capsules of `Clearance`, which replace the convex hulls of `retarget`, also if it is 0.
         fps: The frame rate of the output; that of each clip by default.
     """
 

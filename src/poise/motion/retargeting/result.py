@@ -129,11 +129,10 @@ def describe_collisions(track: Track, separated: bool) -> list[str]:
         advice = ", which limbs could not avoid: limits=[Clearance()] keeps wider capsules apart."
     else:
         advice = f": {'clearance=True' if hulls else 'limits=[Clearance()]'} keeps them apart."
-    return [
-        f"The body collides with itself in {int(inside.sum())} of {len(inside)} frames "
-        f"({tell_runs(find_runs(inside))}), most at frame {found.worst} ({found.worst / track.motion.fps:.2f} s), "
-        f"{one!r} and {other!r} by {1e3 * found.deepest:.2g} mm{advice}"
-    ]
+    runs, seconds = tell_runs(find_runs(inside)), found.worst / track.motion.fps
+    where = f"in {int(inside.sum())} of {len(inside)} frames ({runs}), most at frame {found.worst} ({seconds:.2f} s)"
+    deep = f"{one!r} and {other!r} by {1e3 * found.deepest:.2g} mm"
+    return [f"The body collides with itself {where}, {deep}{advice}"]
 
 
 def describe_depths(scene: Scene, motion: Motion) -> list[str]:
