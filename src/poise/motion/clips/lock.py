@@ -25,7 +25,7 @@ from poise.limits import Limit
 from poise.motion.clips.clip_limits import part_limits, read_limits, read_number
 from poise.motion.clips.edge_goals import list_edge_goals
 from poise.motion.clips.result import HOLD_ERROR, Released, Track, list_holding
-from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
+from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Progress, RepeatedProgress, solve_whole
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.detector import find_runs
@@ -84,7 +84,8 @@ def lock(
     ledger = read_contacts(clip, contacts)
     if height is not None:
         ledger = move_ground(ledger, height, clip.model.up_direction)
-    options = LockOptions(smooth, joints, read_limits(limits), progress, max_steps)
+    passes = None if progress is None else RepeatedProgress(progress)
+    options = LockOptions(smooth, joints, read_limits(limits), passes, max_steps)
     track = lock_places(clip, ledger, options)
     for _ in range(FIND_ROUNDS if isinstance(contacts, str) else 0):
         others = find_others(track.motion, ledger, height)
@@ -92,6 +93,8 @@ def lock(
             break
         ledger = replace(ledger, intervals=(*ledger, *others))
         track = lock_places(clip, ledger, options)
+    if progress is not None:
+        progress(len(clip), len(clip))
     return replace(track, demanded=ledger)
 
 

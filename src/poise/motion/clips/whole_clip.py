@@ -26,7 +26,7 @@ from poise.motion.clips.clip_limits import Rates, Repair, ask_nothing, find_brok
 from poise.native import core
 from poise.solvers import Solver
 
-__all__ = ["ClipAnswer", "ClipGoal", "Progress", "convert_path", "solve_whole"]
+__all__ = ["ClipAnswer", "ClipGoal", "Progress", "RepeatedProgress", "convert_path", "solve_whole"]
 
 Progress = Callable[[int, int], object]
 SPREAD = 0.1  # s: tau of smooth=1
@@ -37,6 +37,23 @@ STEPS = 24
 PATIENCE = 0.65  # cost of an unexpected motion in a stream, relative to a bone's direction
 LEARN = 2.4  # relative to the largest gain without overshoot: a slight overshoot, and less lag
 STEPS_IN_TIME = 200  # with rate limits: motion beyond the limit of one frame is passed on to its neighbours
+
+
+class RepeatedProgress:
+    """The progress of an unknown number of passes over all frames: each covers half of the rest.
+
+    Args:
+        report: Called with the number of frames done and the total.
+    """
+
+    def __init__(self, report: Progress) -> None:
+        self.report, self.passes, self.last = report, 0, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        """Report the progress of a pass; a new pass begins when fewer frames are done, or as many."""
+        self.passes += done <= self.last
+        self.last = done
+        self.report(int(total * (1.0 - 0.5**self.passes * (1.0 - 0.5 * done / total))), total)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ from poise.motion.clips.clear_lock import is_of_itself, keeps_parts_apart, lock_
 from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
 from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
 from poise.motion.clips.result import Released, Track
-from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Kernel, Progress, solve_whole
+from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Kernel, Progress, RepeatedProgress, solve_whole
 from poise.motion.contact.body_heights import measure_heights
 from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
 from poise.motion.contact.ledger import Contact, Contacts
@@ -144,10 +144,11 @@ def retarget(
     if isinstance(contacts, Contacts) and ground is not None:
         ledger = replace(ledger, floor=ground)
     air = 0.0 if ground is None else find_air(one, ledger)
-    free, lies, keeper, wanted = solve_without_contacts(one, carrying, ledger, smooth, progress, air, rises, touch)
+    passes = None if progress is None else RepeatedProgress(progress)
+    free, lies, keeper, wanted = solve_without_contacts(one, carrying, ledger, smooth, passes, air, rises, touch)
     held = carry_contacts(carrying, ledger, free, measure_size(one), rises)
     held, dropped = drop_palms(held) if lies else (held, ())
-    options = LockOptions(smooth, carrying.joints, rules, progress, count_steps(rules), SLIDE_COST, tips=True)
+    options = LockOptions(smooth, carrying.joints, rules, passes, count_steps(rules), SLIDE_COST, tips=True)
     clear = clearance and not any(map(keeps_parts_apart, rules))
     extra = () if keeper is None else tuple(keeper.make_goals(free, locked=True)[0])
     legs = list_leg_goals(free, carrying, lies) if clear else ()
@@ -168,6 +169,8 @@ def retarget(
         parted = separate_parts(track.motion, carrying, track.contacts, rules, smooth, legs=lies)
         if world is None or not sinks_more(track.motion, parted, world):
             track = replace(track, motion=parted)
+    if progress is not None:
+        progress(len(clip), len(clip))
     touches = () if keeper is None else keeper.list_kept(track.motion)
     return make_result(carrying, model, track, clip, world, touches, clear)
 
