@@ -326,14 +326,15 @@ class Window:
     ) -> tuple[Floats, Floats]:
         """Solve the newest frame, with `guard` if `guarded`; return it and its errors by goal, (goals, 2).
 
-        `still` has a factor on the cost of unexpected motion, and the flags of velocities that are expected to be 0.
+        `still` has a factor on the cost of motion of some velocities, which are expected to be 0, and their flags.
         """
         moved, gains = guide, self.gains[self.displacement is not None]
         if self.displacement is not None:
             shift = self.share * (self.displacement + self.speed)
             if still is not None:
-                last = self.model.difference(guide, start)
-                shift, gains = np.where(still[1], last, self.displacement + self.speed), gains * still[0]
+                cost, flags = still
+                shift = np.where(flags, self.model.difference(guide, start), shift)
+                gains = np.where(flags, cost * gains, gains)
             moved = self.model.integrate(guide, shift)
         self.numbers[0, self.columns[: asked.numbers.size]] = asked.numbers.ravel()
         self.counts[0, self.order], self.hard[self.order] = asked.weights, asked.hard
