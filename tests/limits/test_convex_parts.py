@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import poise
+from poise import Motion
 from poise.limits.convex_parts import ConvexParts, choose_ways, find_convex_parts
 from poise.limits.support_points import find_support_points
 from poise.model import Model
 from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from poise.motion.clips.collisions import find_hull_collisions
 from poise.spatial import Rotation, Transform
 
 
@@ -79,6 +83,36 @@ def test_directions_do_not_flip_between_poses() -> None:
     assert overlaps.argmin(axis=1).tolist() == [3, 40, 3]
     assert choose_ways(overlaps, np.array([0, 1, 2]), 0.05).tolist() == [3, 3, 3]
     assert choose_ways(overlaps, np.array([0, 2, 4]), 0.05).tolist() == [3, 40, 3]
+
+
+def test_directions_begin_anew_after_a_gap_in_time() -> None:
+    """A cube inside a flat plate, nearer to one face and then to the other."""
+    parts = make_pair(Box((0.1, 0.1, 0.1)), Box((0.6, 0.6, 0.02)))
+    q = np.stack([place(parts, (0.0, 0.0, z)) for z in (0.04, 0.03, -0.005, -0.01)])
+    assert (parts.measure(q, 0.0).normal[:, 2] > 0.5).all()
+    assert np.sign(parts.measure(q, 0.0, times=np.array([0, 1, 7, 8])).normal[:, 2]).tolist() == [1, 1, -1, -1]
+
+
+def test_the_least_depth_does_not_depend_on_other_poses() -> None:
+    parts = make_pair(Box((0.1, 0.1, 0.1)), Box((0.6, 0.6, 0.02)))
+    q = np.stack([place(parts, (0.0, 0.0, z)) for z in (0.04, 0.0, -0.035)])
+    assert parts.measure(q, 0.0, steady=False).depth == pytest.approx([0.02, 0.06, 0.025], abs=1e-3)
+    found = find_hull_collisions(Motion(parts.model, q, 30.0), parts)
+    assert found.depths == pytest.approx([0.02, 0.06, 0.025], abs=1e-3)
+
+
+def test_many_pairs_need_little_memory() -> None:
+    parts = make_pair(Box((0.1, 0.1, 0.1)), Box((0.1, 0.1, 0.1)))
+    many = ConvexParts(parts.model, parts.solids, np.tile(parts.pairs, (5000, 1)))
+    q = np.tile(place(parts, (1.0, 0.0, 0.0)), (1024, 1))
+    q[700] = place(parts, (0.09, 0.0, 0.0))
+    tracemalloc.start()
+    found = many.measure(q, 0.0)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.pair.tolist() == list(range(5000))
+    assert set(found.pose.tolist()) == {700}
+    assert most < 2.5e8
 
 
 def add_boxes(model: Model, sizes: dict[str, tuple[float, float, float]]) -> Model:

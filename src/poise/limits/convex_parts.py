@@ -31,6 +31,7 @@ __all__ = ["ConvexParts", "Overlaps", "Ways", "find_convex_parts"]
 Indices = NDArray[np.intp]
 Ways = dict[tuple[int, int], Floats]  # directions of the world by group and pose
 BLOCK_POSES = 1024  # poses measured at once
+BLOCK_GAPS = 1 << 20  # pairs and poses whose gaps are measured roughly at once
 FEW_ROWS = 64  # rows that are measured together, although they belong to different solids
 BLOCK_WAYS = 1024  # directions measured at once: their numbers stay in the cache
 APPROACHES = 3  # directions tried to show that two solids are apart, each towards their nearest points so far
@@ -116,37 +117,63 @@ class ConvexParts:
         self.ends, self.radius = np.array([ends for ends, _ in found]), np.array([radius for _, radius in found])
         self.reach = self.radius + 0.5 * np.linalg.norm(self.ends[:, 1] - self.ends[:, 0], axis=1)
 
-    def measure(self, q: Floats, margin: float, before: Ways | None = None) -> Overlaps:
+    def measure(
+        self,
+        q: Floats,
+        margin: float,
+        before: Ways | None = None,
+        *,
+        times: Indices | None = None,
+        steady: bool = True,
+    ) -> Overlaps:
         """Return the pairs with a gap below `margin` [m] in poses (n, nq); a negative one is a depth.
 
-        `before` are directions in which groups parted before, as `list_ways` returns them: they are preferred.
+        Args:
+            q: The poses.
+            margin: The gap.
+            before: Directions in which groups parted before, as `list_ways` returns them: they are preferred.
+            times: Ascending numbers of the poses, (n,): those of poses that follow each other differ by 1. By default
+                all do.
+            steady: Whether groups part in directions that turn little from pose to pose; otherwise every pair parts by
+                the least depth.
         """
-        found = [
-            self._measure_block(q[first : first + BLOCK_POSES], first, margin, before or {})
-            for first in range(0, max(len(q), 1), BLOCK_POSES)
-        ]
+        when = np.arange(len(q)) if times is None else times
+        found = []
+        for first in range(0, max(len(q), 1), BLOCK_POSES):
+            part = slice(first, first + BLOCK_POSES)
+            rows = self._measure_block(q[part], margin)
+            deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
+            if len(deep):
+                inside = rows.select(deep)
+                if steady:
+                    inside = self._steady(replace(inside, pose=inside.pose + first), when, before or {})
+                else:
+                    inside = self._find_least(self._try(inside, AROUND_ALL @ inside.axes), np.inf)
+                rows.normal[deep], rows.depth[deep] = inside.normal, inside.depth
+            found.append(replace(rows, pose=rows.pose + first, point=self._find_points(rows)))
         return concatenate(found)
 
-    def _measure_block(self, q: Floats, first: int, margin: float, before: Ways) -> Overlaps:
-        """Return the near pairs of some poses, the first of which has a given index."""
+    def _measure_block(self, q: Floats, margin: float) -> Overlaps:
+        """Return the near pairs of some poses, with the least overlaps near the directions between them."""
         T = self.model.fk(q)[:, self.at]
-        rows = self._find_least(self._find_near(self._place(T, margin), margin), margin)
-        deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
-        if len(deep):
-            inside = rows.select(deep)
-            keys, of = np.unique(self.groups[inside.pair] * (len(q) + 1) + inside.pose, return_inverse=True)
-            most = np.full((len(keys), len(AROUND_ALL)), -np.inf)
-            np.maximum.at(most, of, self._measure(inside, AROUND_ALL @ inside.axes))
-            for k, key in enumerate(keys.tolist()) if before else ():
-                way = before.get((key // (len(q) + 1), first + key % (len(q) + 1)))
-                if way is not None:
-                    most[k] += TURN * self.model.length * measure_angles(way)
-            best = choose_ways(most, keys, TURN * self.model.length)
-            normal = (AROUND_ALL[best[of], None] @ inside.axes)[:, 0]
-            inside = replace(inside, normal=normal, depth=self._measure(inside, normal[:, None])[:, 0])
-            inside = self._find_least(inside, np.inf)
-            rows.normal[deep], rows.depth[deep] = inside.normal, inside.depth
-        return replace(rows, pose=rows.pose + first, point=self._find_points(rows))
+        return self._find_least(self._find_near(self._place(T, margin), margin), margin)
+
+    def _steady(self, rows: Overlaps, times: Indices, before: Ways) -> Overlaps:
+        """Return rows whose groups part in directions that turn little from pose to pose."""
+        span = int(times[-1]) + 2  # a number is left between groups
+        keys, first, of = np.unique(
+            self.groups[rows.pair] * span + times[rows.pose], return_index=True, return_inverse=True
+        )
+        most = np.full((len(keys), len(AROUND_ALL)), -np.inf)
+        np.maximum.at(most, of, self._measure(rows, AROUND_ALL @ rows.axes))
+        for k, row in enumerate(first.tolist()) if before else ():
+            way = before.get((int(self.groups[rows.pair[row]]), int(rows.pose[row])))
+            if way is not None:
+                most[k] += TURN * self.model.length * measure_angles(way)
+        best = choose_ways(most, keys, TURN * self.model.length)
+        normal = (AROUND_ALL[best[of], None] @ rows.axes)[:, 0]
+        rows = replace(rows, normal=normal, depth=self._measure(rows, normal[:, None])[:, 0])
+        return self._find_least(rows, np.inf)
 
     def follow(self, rows: Overlaps, q: Floats) -> Overlaps:
         """Return rows of single poses in a new pose (nq,): contacts keep their points and planes."""
@@ -169,10 +196,7 @@ class ConvexParts:
         """Return the pairs whose capsules are near each other, for transforms of the solids (poses, solids, 4, 4)."""
         one, other = self.pairs.T
         ends = np.einsum("tnij,nkj->tnki", T[..., :3, :3], self.ends) + T[..., None, :3, 3]
-        x = 0.5 * (ends[:, :, 0] + ends[:, :, 1])
-        apart = x[:, one] - x[:, other]
-        most = self.reach[one] + self.reach[other] + margin
-        pair, pose = np.nonzero((np.einsum("tpi,tpi->tp", apart, apart) < most * most).T)
+        pair, pose = self._find_close(0.5 * (ends[:, :, 0] + ends[:, :, 1]), margin)
         if len(pair):
             sides = (ends[pose, solids[pair], k] for solids in (one, other) for k in (0, 1))
             near = core.segment_distances(*sides) < (self.radius[one] + self.radius[other])[pair] + margin
@@ -182,6 +206,20 @@ class ConvexParts:
         shift = (back @ (a[:, :3, 3:] - b[:, :3, 3:]))[..., 0]
         none, zero = np.full(len(pair), np.inf), np.zeros_like(shift)
         return Overlaps(pair, pose, back @ a[:, :3, :3], shift, b[:, :3, :3], none, zero, zero)
+
+    def _find_close(self, x: Floats, margin: float) -> tuple[Indices, Indices]:
+        """Return the pairs and poses whose balls around centres (poses, solids, 3) are near each other, by pair."""
+        one, other = self.pairs.T
+        most, found = self.reach[one] + self.reach[other] + margin, list[Indices]()
+        block = max(1, BLOCK_GAPS // max(len(one), 1))
+        for first in range(0, max(len(x), 1), block):
+            part = x[first : first + block]
+            apart = part[:, one] - part[:, other]
+            near = np.argwhere((np.einsum("tpi,tpi->tp", apart, apart) < most * most).T)
+            found.append(near + np.array([0, first]))
+        pair, pose = np.concatenate(found).T
+        order = np.argsort(pair, kind="stable")
+        return pair[order], pose[order]
 
     def _measure(self, rows: Overlaps, n: Floats) -> Floats:
         """Return the overlaps (n, d) along directions (n, d, 3) of the second solids' frames [m]."""

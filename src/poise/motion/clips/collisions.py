@@ -84,7 +84,7 @@ def find_collisions(clip: Motion) -> Collisions | None:
 
 def find_hull_collisions(clip: Motion, solids: ConvexParts) -> Collisions:
     """Find the self-collisions of a clip by the convex hulls of its shapes."""
-    found, depths = solids.measure(clip.q, 0.0), np.zeros(len(clip))
+    found, depths = solids.measure(clip.q, 0.0, steady=False), np.zeros(len(clip))
     np.maximum.at(depths, found.pose, found.depth)
     deepest = solids.pairs[found.pair[int(np.argmax(found.depth))] if len(found.pair) else 0]
     return Collisions(
