@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,12 +13,17 @@ from poise import Motion
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.limits import Clearance, Speed
+from poise.limits.convex_parts import Overlaps, find_convex_parts
+from poise.limits.support_points import PointClearance
 from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import Box, Capsule, Shape
 from poise.motion import Retargeter, retarget
 from poise.motion.clips.collisions import find_collisions
-from poise.motion.retargeting.separation import clip_separation
-from poise.spatial import Transform
+from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.retargeting.result import prepare
+from poise.motion.retargeting.separation import clip_separation, planes
+from poise.motion.retargeting.separation.planes import list_plane_goals
+from poise.spatial import Rotation, Transform
 from walks import make_walk
 
 FRAMES = 60
@@ -36,15 +44,9 @@ def robot() -> poise.Model:
 @pytest.fixture(scope="module")
 def clip() -> Motion:
     """A walk whose left hand goes through the chest in its middle third."""
-    walk = make_walk(FRAMES)
-    model = walk.model
-    arm = [joint.name for joint in model.joints_above("hand_l") if joint.nv and joint.name.endswith("_l")]
-    folded = poise.solve(
-        model, [Reach("hand_l", model.fk(model.rest, "chest")[:3, 3] + (0.0, 0.06, 0.1))], joints=arm
-    ).q
-    part = np.zeros((FRAMES, 1))
-    part[FOLDED, 0] = np.sin(np.linspace(0.0, np.pi, 20)) ** 2
-    return Motion(model, model.integrate(walk.q, part * model.difference(model.rest, folded)), walk.fps)
+    part = np.zeros(FRAMES)
+    part[FOLDED] = np.sin(np.linspace(0.0, np.pi, 20)) ** 2
+    return fold_left_arm(part)
 
 
 @pytest.mark.parametrize("mode", ["clip", "online"])
@@ -139,3 +141,152 @@ def test_knees_of_a_standing_body_keep_apart() -> None:
     assert after.deepest < 0.5 * before.deepest
     assert not kept.track.released
     assert kept.quality.slip_max < 0.01
+
+
+def fold_left_arm(part: np.ndarray) -> Motion:
+    """A walk whose left hand goes a share of the way into the chest in each frame."""
+    walk = make_walk(len(part))
+    model = walk.model
+    arm = [joint.name for joint in model.joints_above("hand_l") if joint.nv and joint.name.endswith("_l")]
+    goal = Reach("hand_l", model.fk(model.rest, "chest")[:3, 3] + (0.0, 0.06, 0.1))
+    folded = poise.solve(model, [goal], joints=arm).q
+    return Motion(model, model.integrate(walk.q, part[:, None] * model.difference(model.rest, folded)), walk.fps)
+
+
+def measure_depths(motion: Motion) -> np.ndarray:
+    """The depths of the collisions of all frames."""
+    found = find_collisions(motion)
+    assert found is not None
+    return np.asarray(found.depths)
+
+
+def test_a_correction_does_not_spread_over_a_cut(robot: poise.Model, clip: Motion) -> None:
+    q = np.concatenate([clip.q[5:20], clip.q[26:40]])
+    q[15:, 0] += 5.0
+    free, kept = (
+        retarget(Motion(clip.model, q, clip.fps), robot, clearance=each, touch=False).motion.q for each in (False, True)
+    )
+    np.testing.assert_array_equal(kept[:15], free[:15])
+    assert np.abs(kept[15:] - free[15:]).max() > 0.05
+
+
+def make_meetings(frames: int) -> Overlaps:
+    """Meetings of the first pair for one of every four frames, at seven places of its first part."""
+    pose = np.arange(0, frames, 4)
+    n, turn = len(pose), np.tile(np.eye(3), (len(pose), 1, 1))
+    point = np.stack([0.05 * (pose // 4 % 7), np.zeros(n), np.zeros(n)], axis=1)
+    normal = np.tile((0.0, 0.0, 1.0), (n, 1))
+    return Overlaps(np.zeros(n, dtype=np.intp), pose, turn, np.zeros((n, 3)), turn, np.full(n, 0.01), normal, point)
+
+
+@pytest.mark.parametrize("frames", [40, 400])
+def test_a_pair_has_few_goals_however_often_it_meets(robot: poise.Model, frames: int) -> None:
+    parts = find_convex_parts(robot)
+    assert parts is not None
+    goals = list_plane_goals(parts, make_meetings(frames), range(frames), 1)
+    assert len(goals) <= planes.MOST_POINTS
+    used = np.sum([goal.weights > 0.0 for goal in goals], axis=0)
+    np.testing.assert_array_equal(used, np.arange(frames) % 4 == 0)
+
+
+def test_planes_do_not_cross_cuts(robot: poise.Model) -> None:
+    parts = find_convex_parts(robot)
+    assert parts is not None
+    rows = make_meetings(9)  # frames 0, 4 and 8
+    (goal,) = list_plane_goals(parts, replace(rows, point=0.0 * rows.point), range(9), 4, cuts=[3, 6])
+    assert np.count_nonzero(goal.weights) == 9
+    rows.normal[1] = (1.0, 0.0, 0.0)
+    goals = list_plane_goals(parts, replace(rows, point=0.0 * rows.point), range(9), 4, cuts=[3, 6])
+    assert goals[0].targets is not None
+    normals = goals[0].targets[:, [2, 5, 8]]
+    np.testing.assert_allclose(normals[:, 0], [0.0] * 3 + [1.0] * 3 + [0.0] * 3, atol=1e-12)
+
+
+def test_long_collisions_are_solved_in_windows(robot: poise.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    clip = fold_left_arm(np.sin(np.linspace(0.0, np.pi, 90)) ** 0.5)
+    lengths, solve = [], clip_separation.solve_whole
+
+    def note(window: Motion, *args: Any, **named: Any) -> Any:
+        lengths.append(len(window))
+        return solve(window, *args, **named)
+
+    monkeypatch.setattr(clip_separation, "solve_whole", note)
+    whole = retarget(clip, robot, touch=False).motion
+    longest = max(lengths)
+    lengths.clear()
+    monkeypatch.setattr(clip_separation, "MOST_FRAMES", 1)
+    kept = retarget(clip, robot, touch=False).motion
+    assert max(lengths) < 0.6 * longest
+    assert measure_depths(kept).max() < 0.005
+    jolts = [np.abs(np.diff(robot.difference(m.q[:-1], m.q[1:]), axis=0)).max() for m in (whole, kept)]
+    assert jolts[1] < 1.5 * jolts[0]
+
+
+def test_a_window_that_fails_does_not_end_the_others(robot: poise.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = np.zeros(80)
+    part[10:26] = part[54:70] = np.sin(np.linspace(0.0, np.pi, 16)) ** 2
+    clip, solve = fold_left_arm(part), clip_separation.Separation.solve_window
+    free = retarget(clip, robot, clearance=False, touch=False).motion
+
+    def fail(self: Any, q: np.ndarray, at: slice, frozen: np.ndarray) -> np.ndarray:
+        if at.start > 40:
+            return np.asarray(solve(self, q, at, frozen))
+        return np.where(frozen[:, None], q[at], free.q[measure_depths(free).argmax()])
+
+    monkeypatch.setattr(clip_separation.Separation, "solve_window", fail)
+    kept = retarget(clip, robot, touch=False).motion
+    np.testing.assert_array_equal(kept.q[:40], free.q[:40])
+    assert measure_depths(free)[40:].max() > 0.02
+    assert measure_depths(kept)[40:].max() < 0.005
+
+
+@pytest.mark.parametrize("fault", ["limit", "contact"])
+def test_a_window_that_breaks_a_limit_or_a_contact_is_left_as_it_is(
+    robot: poise.Model, clip: Motion, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solve, part = clip_separation.solve_whole, clip[15:45]
+    named: dict[str, Any] = {"limits": [Speed(30.0)]} if fault == "limit" else {}
+    track = retarget(part, robot, clearance=False, touch=False, **named).track
+    carrying = prepare(part.model, robot, None, "auto", None)
+    ledger = track.contacts
+    if fault == "contact":
+        hand = Contact("hand_r", 5, 25, name="palm_r")
+        ledger = replace(ledger, intervals=(*ledger, hand))
+
+    def break_it(*args: Any, **settings: Any) -> Any:
+        answer = solve(*args, **settings)
+        if fault == "contact":
+            return replace(answer, errors=answer.errors + 1e-3)
+        answer.q[len(answer.q) // 2, robot.joint("shoulder_r").q] += 2.0
+        return answer
+
+    limits = named.get("limits", ())
+    good = clip_separation.separate_parts(track.motion, carrying, ledger, limits, 1.0)
+    monkeypatch.setattr(clip_separation, "solve_whole", break_it)
+    bad = clip_separation.separate_parts(track.motion, carrying, ledger, limits, 1.0)
+    assert np.abs(good.q - track.motion.q).max() > 0.01
+    np.testing.assert_array_equal(bad.q, track.motion.q)
+
+
+def test_feet_are_as_thick_as_their_shapes_above_the_floor() -> None:
+    body = poise.load("humanoid")
+    boxes = [
+        Shape(f"foot_{side}", Box((0.08, 0.1, 0.2)), Transform(None, (0.0, 0.03, 0.0)), "collision") for side in "lr"
+    ]
+    robot = with_shapes(body, boxes)
+    legs = [joint.name for side in "lr" for joint in robot.joints_above(f"foot_{side}")]
+    q = np.array(robot.rest)  # the body lies, so that the upper sides of its feet are near the floor
+    q[:7] = (0.0, 0.1, 0.0, *Rotation.from_axis_angle((1.0, 0.0, 0.0), 0.5 * np.pi).wxyz)
+    (limit,) = clip_separation.list_floor(Motion(robot, q[None], 30.0), legs, 1.0)
+    assert isinstance(limit, PointClearance)
+    radii = [p.radius for p in limit.points if p.frame.startswith("foot")]
+    assert radii == pytest.approx([0.0] * len(radii), abs=1e-12)
+    assert radii
+
+
+def test_stairs_below_the_floor_say_nothing_of_it(clip: Motion) -> None:
+    foot = Contact("foot_l", 0, 9, place=(0.0, -0.3, 0.0), name="heel_l")
+    ledger = Contacts((foot,), len(clip), clip.fps, 0.0)
+    assert not clip_separation.has_level_floor(clip, ledger, 1.0)
+    assert clip_separation.has_level_floor(clip, replace(ledger, intervals=()), 1.0)
+    assert not clip_separation.has_level_floor(clip, replace(ledger, intervals=(), floor=None), 1.0)

@@ -83,14 +83,14 @@ def measure_heights(clip: Motion, floor: float = 0.0) -> BodyHeights | None:
     return BodyHeights(parts, lowest - floor)
 
 
-def list_near(clip: Motion, most: float) -> list[BodyCapsule]:
+def list_near(clip: Motion, most: float, slack: float = SOLE_SLACK) -> list[BodyCapsule]:
     """List the points of a body that are nearest to a floor at height 0 in a frame, as ends of segments.
 
     These are the points of each part within half of `most` [m] of its lowest one, in the frames in which that is lower
-    than `most`. Feet with shapes are included, with SOLE_SLACK: exact contacts would contradict an exact limit.
+    than `most`. Feet with shapes are included, with a `slack`: exact contacts would contradict an exact limit.
     """
     out = list[BodyCapsule]()
-    parts = [*list_body_points(clip.model), *list_slack_soles(clip.model, SOLE_SLACK * clip.model.length)]
+    parts = [*list_body_points(clip.model), *list_slack_soles(clip.model, slack * clip.model.length)]
     for part, heights in zip(parts, place_points(clip, parts), strict=True):
         low = heights[heights.min(axis=1) < most]
         near = (low < low.min(axis=1, keepdims=True) + 0.5 * most).any(axis=0)

@@ -18,7 +18,7 @@ from poise.kinematics import Motion
 from poise.kinematics.regions import HalfSpace
 from poise.limits import Limit
 from poise.limits.support_points import PointClearance
-from poise.motion.contact.body_heights import list_near, measure_heights
+from poise.motion.contact.body_heights import SOLE_SLACK, list_near, measure_heights
 
 __all__ = ["NEAR_FLOOR_M", "find_lift", "make_floor_limits", "spread_peaks"]
 
@@ -54,8 +54,11 @@ def spread_peaks(heights: Floats, radius: int) -> Floats:
     return out
 
 
-def make_floor_limits(lifted: Motion, size: float) -> tuple[Limit, ...]:
-    """Return the limit that keeps the parts near the floor above it; empty if there are none."""
-    points = tuple(list_near(lifted, NEAR_FLOOR_M * size))
+def make_floor_limits(lifted: Motion, size: float, slack: float = SOLE_SLACK) -> tuple[Limit, ...]:
+    """Return the limit that keeps the parts near the floor above it; empty if there are none.
+
+    `slack` is the depth at which the limit of a foot begins, relative to the body's length.
+    """
+    points = tuple(list_near(lifted, NEAR_FLOOR_M * size, slack))
     world = [HalfSpace((0.0, 0.0, 0.0), lifted.model.up_direction)]
     return (PointClearance(pairs=(), world=world, points=points, name="floor"),) if points else ()
