@@ -19,6 +19,7 @@ from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import Box, Capsule, Shape
 from poise.motion import Retargeter, retarget
 from poise.motion.clips.collisions import find_collisions
+from poise.motion.clips.whole_clip import solve_whole
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.retargeting.result import prepare
 from poise.motion.retargeting.separation import clip_separation, planes
@@ -204,7 +205,7 @@ def test_planes_do_not_cross_cuts(robot: poise.Model) -> None:
 
 def test_long_collisions_are_solved_in_windows(robot: poise.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     clip = fold_left_arm(np.sin(np.linspace(0.0, np.pi, 90)) ** 0.5)
-    lengths, solve = [], clip_separation.solve_whole
+    lengths, solve = list[int](), solve_whole
 
     def note(window: Motion, *args: Any, **named: Any) -> Any:
         lengths.append(len(window))
@@ -244,7 +245,7 @@ def test_a_window_that_fails_does_not_end_the_others(robot: poise.Model, monkeyp
 def test_a_window_that_breaks_a_limit_or_a_contact_is_left_as_it_is(
     robot: poise.Model, clip: Motion, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    solve, part = clip_separation.solve_whole, clip[15:45]
+    solve, part = solve_whole, clip[15:45]
     named: dict[str, Any] = {"limits": [Speed(30.0)]} if fault == "limit" else {}
     track = retarget(part, robot, clearance=False, touch=False, **named).track
     carrying = prepare(part.model, robot, None, "auto", None)
