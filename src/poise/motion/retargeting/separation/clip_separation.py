@@ -52,6 +52,7 @@ SPREAD_S = 0.25  # time before and after a collision in which limbs may move
 FROZEN_FRAMES = 3  # beyond it, for a smooth end
 ROUNDS, STEPS = 5, 6  # updates of the planes, and steps between them
 MOST_FRAMES = 300  # solved at once: memory grows with the square of longer windows
+FLOOR_ROUNDS, MOST_SINK_M = 2, 1e-3  # solutions of a window that sinks into the floor by more
 SAME_GAP = 1e-9  # rounding of the gap of a limit
 
 
@@ -168,7 +169,7 @@ class Separation:
         return out, solved
 
     def solve_window(self, q: Floats, at: slice, frozen: Flags) -> Floats:
-        """Solve some frames; they stay as they are if they would break a limit or a contact."""
+        """Solve some frames; they stay as they are if they would break a limit or a contact, or sink into the floor."""
         window, joints = self.motion[at], [*self.arms, *self.list_loose(at)]
         planes = [  # those of earlier rounds hold the other ends of a part
             goal
@@ -177,19 +178,25 @@ class Separation:
         ]
         active = tuple(contact for contact in self.held if contact.start < at.stop and contact.end > at.start)
         paths = keep_paths(window, replace(self.held, intervals=active), at.start)
-        answer = solve_whole(
-            window,
-            [*planes, *paths],
-            start=q[at],
-            smooth=self.smooth,
-            frozen=frozen,
-            joints=joints,
-            limits=(*self.limits, *(list_floor(window, joints, self.size) if self.floor else ())),
-            steps=None if self.timed else STEPS,
-        )
+        near = window
+        for _ in range(FLOOR_ROUNDS if self.floor else 1):  # limbs may move other points to the floor
+            answer = solve_whole(
+                window,
+                [*planes, *paths],
+                start=q[at],
+                smooth=self.smooth,
+                frozen=frozen,
+                joints=joints,
+                limits=(*self.limits, *(list_floor(near, joints, self.size) if self.floor else ())),
+                steps=None if self.timed else STEPS,
+            )
+            sinks = self.floor and sinks_more(window, q[at], answer.q, MOST_SINK_M * self.size)
+            if not sinks:
+                break
+            near = Motion(window.model, np.concatenate([near.q, answer.q]), window.fps)
         off = [answer.errors[goal.weights > 0.0, len(planes) + k, 0].max() for k, goal in enumerate(paths)]
         holds = max(off, default=0.0) <= HOLD_ERROR * measure_giant(window)
-        return answer.q if holds and not self.breaks_more(q[at], answer.q) else q[at]
+        return answer.q if holds and not sinks and not self.breaks_more(q[at], answer.q) else q[at]
 
     def breaks_more(self, before: Floats, after: Floats) -> bool:
         """Return whether frames break the limits of the motion more than before."""
@@ -281,6 +288,12 @@ def flag_held(ledger: Contacts, frames: int) -> Flags:
 def has_level_floor(motion: Motion, ledger: Contacts, size: float) -> bool:
     """Return whether the floor is known at height 0: feet on stairs below it say nothing of the ground elsewhere."""
     return ledger.floor is not None and list_swinging(motion.model, ledger)[1] >= -STAIR_DEPTH_M * size
+
+
+def sinks_more(window: Motion, before: Floats, after: Floats, most: float) -> bool:
+    """Return whether a part is deeper below the floor than before, by more than `most` [m]."""
+    one, other = (measure_heights(Motion(window.model, q, window.fps)) for q in (before, after))
+    return one is not None and other is not None and bool((other.lowest < np.minimum(one.lowest, 0.0) - most).any())
 
 
 def list_floor(window: Motion, joints: Sequence[str], size: float) -> tuple[Limit, ...]:
