@@ -241,12 +241,12 @@ def test_a_window_that_fails_does_not_end_the_others(robot: poise.Model, monkeyp
     assert measure_depths(kept)[40:].max() < 0.005
 
 
-@pytest.mark.parametrize("fault", ["limit", "contact"])
-def test_a_window_that_breaks_a_limit_or_a_contact_is_left_as_it_is(
+@pytest.mark.parametrize("fault", ["limit", "contact", "jump", "floor"])
+def test_a_window_with_a_fault_is_left_as_it_is(
     robot: poise.Model, clip: Motion, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     solve, part = solve_whole, clip[15:45]
-    named: dict[str, Any] = {"limits": [Speed(30.0)]} if fault == "limit" else {}
+    named: dict[str, Any] = {"limits": [Speed(12.0)]} if fault == "limit" else {}
     track = retarget(part, robot, clearance=False, touch=False, **named).track
     carrying = prepare(part.model, robot, None, "auto", None)
     ledger = track.contacts
@@ -258,7 +258,11 @@ def test_a_window_that_breaks_a_limit_or_a_contact_is_left_as_it_is(
         answer = solve(*args, **settings)
         if fault == "contact":
             return replace(answer, errors=answer.errors + 1e-3)
-        answer.q[len(answer.q) // 2, robot.joint("shoulder_r").q] += 2.0
+        move, middle = np.zeros(robot.nv), len(answer.q) // 2
+        if fault == "floor":
+            answer.q[:, 1] -= 2.0
+        move[robot.joint("shoulder_r").v.start] = {"limit": 0.6, "jump": 2.0, "floor": 0.0}[fault]
+        answer.q[middle] = robot.integrate(answer.q[middle], move)
         return answer
 
     limits = named.get("limits", ())

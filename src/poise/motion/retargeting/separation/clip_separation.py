@@ -53,6 +53,7 @@ FROZEN_FRAMES = 3  # beyond it, for a smooth end
 ROUNDS, STEPS = 5, 6  # updates of the planes, and steps between them
 MOST_FRAMES = 300  # solved at once: memory grows with the square of longer windows
 FLOOR_ROUNDS, MOST_SINK_M = 2, 1e-3  # solutions of a window that sinks into the floor by more
+FASTER_RAD_S = 20.0  # speed of a joint beyond those of a window before that is a jump
 SAME_GAP = 1e-9  # rounding of the gap of a limit
 
 
@@ -169,7 +170,7 @@ class Separation:
         return out, solved
 
     def solve_window(self, q: Floats, at: slice, frozen: Flags) -> Floats:
-        """Solve some frames; they stay as they are if they would break a limit or a contact, or sink into the floor."""
+        """Solve some frames; they stay as they are if they would jump, sink, or break a limit or a contact."""
         window, joints = self.motion[at], [*self.arms, *self.list_loose(at)]
         planes = [  # those of earlier rounds hold the other ends of a part
             goal
@@ -196,7 +197,13 @@ class Separation:
             near = Motion(window.model, np.concatenate([near.q, answer.q]), window.fps)
         off = [answer.errors[goal.weights > 0.0, len(planes) + k, 0].max() for k, goal in enumerate(paths)]
         holds = max(off, default=0.0) <= HOLD_ERROR * measure_giant(window)
-        return answer.q if holds and not sinks and not self.breaks_more(q[at], answer.q) else q[at]
+        fails = sinks or self.jumps(window.q, answer.q) or self.breaks_more(q[at], answer.q)
+        return answer.q if holds and not fails else q[at]
+
+    def jumps(self, before: Floats, after: Floats) -> bool:
+        """Return whether a joint moves much faster than before."""
+        fastest = [np.abs(self.motion.model.difference(q[:-1], q[1:])).max(initial=0.0) for q in (before, after)]
+        return bool(fastest[1] > fastest[0] + FASTER_RAD_S / self.motion.fps)
 
     def breaks_more(self, before: Floats, after: Floats) -> bool:
         """Return whether frames break the limits of the motion more than before."""
