@@ -71,7 +71,9 @@ def test_a_hand_does_not_go_through_the_chest(robot: poise.Model, clip: Motion, 
 
 def test_frames_far_from_a_collision_stay_as_they_are(robot: poise.Model, clip: Motion) -> None:
     free, kept = (retarget(clip, robot, clearance=each, touch=False).motion.q for each in (False, True))
-    deep = np.flatnonzero(find_collisions(Motion(robot, free, clip.fps)).depths > 1e-3)  # type: ignore[union-attr]
+    found = find_collisions(Motion(robot, free, clip.fps))
+    assert found is not None
+    deep = np.flatnonzero(found.depths > 1e-3)
     changed = np.flatnonzero(np.abs(free - kept).max(axis=1) > 0.0)
     reach = round(clip_separation.SPREAD_S * clip.fps) + 1
     assert len(changed)

@@ -41,7 +41,7 @@ class ArmState:
         rows: The rows of its goals among those of all arms.
         missed: The number of frames for which it has missed its bones; negative while it waits.
         tried: The number of seeds tried in the present search.
-        best: The cost and pose of the best one; None if there is no search.
+        best: The cost and pose of the best one; None without a search.
         aim: The pose of the branch that it moves to; None if it follows the source.
         away: Whether it has not arrived there yet.
         searched: The rotations of its targets at the end of the latest search, (goals, 9).

@@ -77,7 +77,7 @@ class StreamSeparation:
         return out
 
     def _slow_down(self, shift: Floats) -> Floats:
-        """Return a displacement that is no farther from the last one than arms move in a frame."""
+        """Return a displacement that differs from the last one by at most the motion of arms in a frame."""
         last = self.shift
         return shift if last is None else last + np.clip(shift - last, -self.fastest, self.fastest)
 
