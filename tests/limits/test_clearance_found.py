@@ -54,6 +54,23 @@ def test_a_pose_that_is_known_to_be_clear_is_found(name: str) -> None:
         assert min(clearance_gaps(model, limit, solution.q)) >= -ROUNDING
 
 
+@pytest.mark.parametrize("name", ["panda", "iiwa14"])
+def test_the_last_clear_part_of_an_arc_is_found(name: str) -> None:
+    """Of all poses of a goal, only those near the one with the widest gap keep the distance."""
+    model, tip, rng, tried = poise.load(name), TIPS[name], np.random.default_rng(11), 0
+    while tried < 20:
+        scene, q = make_scene(model, rng)
+        goal = Reach(tip, model.fk(q, tip))
+        widest = Clearance([], 0.0, scene.world).measure_gap(model, poise.solve_all(model, goal, samples=720).q).max()
+        if widest < 1e-3:
+            continue
+        tried += 1
+        limit = Clearance([], widest - 3e-5, scene.world)
+        solution = poise.solve(model, goal, limits=[limit])
+        assert solution.reached
+        assert limit.measure_gap(model, solution.q) >= -ROUNDING
+
+
 def test_a_body_without_a_closed_form_finds_one_too() -> None:
     model, rng = poise.load("humanoid"), np.random.default_rng(3)
     arm = [

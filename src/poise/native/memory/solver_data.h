@@ -29,6 +29,7 @@ struct StrictPoint {
 // The purpose of a descent. run/strict/strict.h has a diagram of these states.
 enum class Descent : int {
   LEVEL,    // until there is little to gain
+  LEAVE,    // a pose of the goals out of collision, which often fails
   RETURN,   // a level above, after a search from elsewhere: back to its known result
   FINISH,   // a missed level: to the minimum itself
   POSTURE,  // after the last level

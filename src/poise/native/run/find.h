@@ -1,10 +1,11 @@
 // find.h: a pose that keeps the limits, found without them. Part of solve.cpp.
 //
 // Only the answer must keep the limits, not the poses of a search. Candidates are poses that reach the goals of the
-// first level: the end of a search without the limits, the poses that a closed form lists, then the ends of searches
-// from seeds. The strict solve begins at the first candidate that keeps the limits, nearest to the start first; with a
-// posture, at the listed one that the posture prefers, also if there are no limits. With a step limit the path from the
-// start counts as well, so no candidate is sought.
+// first level: the end of a search without the limits, the poses that a closed form lists, the ends of searches from
+// seeds and, if all listed poses collide, the end of a descent with the limits from the least deep one. The strict solve
+// begins at the first candidate that keeps the limits, nearest to the start first; with a posture, at the listed one
+// that the posture prefers, also if there are no limits. With a step limit the path from the start counts as well, so no
+// candidate is sought.
 #pragma once
 #include "run/listed.h"
 #include "run/search.h"
@@ -38,28 +39,41 @@ bool is_link_near(SolverData& solver, const Suspect& suspect, S least) {
          least;
 }
 
-// Returns how a pose meets the limits; its errors are then in strict_state.there. The suspect is checked first, and
-// replaced by the first link in collision with the world.
-Keeping check_limits(SolverData& solver, const S* q, Suspect& suspect) {
+// Evaluates a pose in strict_state.there.
+void place_there(SolverData& solver, const S* q) {
   StrictPoint& p = solver.strict_state.there;
   const auto problem = solver.problem();
   copy_configuration(problem, q, p.q);
   count_pose(solver);
   evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
-  const LimitList<double> limits = solver.limit_list();
-  const S hair = tuning.hair * solver.scale;
-  if (suspect.surfaces && is_link_near(solver, suspect, hair)) return Keeping::COLLIDES;
-  int rows = 0;
+}
+
+// Whether a gap of the pose of strict_state.there is less than `least` [m]. The suspect is checked first, and replaced
+// by the first link that is nearer to the world.
+bool is_any_near(SolverData& solver, Suspect& suspect, S least) {
+  if (suspect.surfaces && is_link_near(solver, suspect, least)) return true;
   for (SurfaceData& surfaces : solver.surfaces) {
-    rows += surfaces.n_rows;
-    if (!(least_gap<NativePack<S>>(limits, surfaces.list(), p.placements, hair, hair) < hair)) continue;
+    const S* placements = solver.strict_state.there.placements;
+    if (!(least_gap<NativePack<S>>(solver.limit_list(), surfaces.list(), placements, least, least) < least)) continue;
     const int links = static_cast<int>(surfaces.links.size());
     suspect = {&surfaces, 0};
     // ends: after the last link
-    while (suspect.link < links && !is_link_near(solver, suspect, hair)) ++suspect.link;
+    while (suspect.link < links && !is_link_near(solver, suspect, least)) ++suspect.link;
     if (suspect.link == links) suspect = {};
-    return Keeping::COLLIDES;
+    return true;
   }
+  return false;
+}
+
+// Returns how a pose meets the limits; its errors are then in strict_state.there.
+Keeping check_limits(SolverData& solver, const S* q, Suspect& suspect) {
+  StrictPoint& p = solver.strict_state.there;
+  const auto problem = solver.problem();
+  place_there(solver, q);
+  if (is_any_near(solver, suspect, tuning.hair * solver.scale)) return Keeping::COLLIDES;
+  const LimitList<double> limits = solver.limit_list();
+  int rows = 0;
+  for (const SurfaceData& surfaces : solver.surfaces) rows += surfaces.n_rows;
   if (rows == limits.n) return Keeping::KEPT;
   place_capsules(limits, p.placements);
   std::size_t next = 0;
@@ -132,6 +146,13 @@ bool lists_all(const SolverData& solver, const ClosedForm<double>& form) {
 // The result of a list: a pose that keeps the limits, none, or none because all poses of the goal are in collision.
 enum class Listing : int { FOUND, EMPTY, MISSED, BLOCKED };
 
+// Writes the configuration of a listed pose.
+void read_listed(SolverData& solver, const ListedJoints& joints, int i, double* q) {
+  const ListedPlace& place = solver.listed.order[static_cast<std::size_t>(i)];
+  copy_configuration(solver.problem(), solver.start.data(), q);
+  place_joints(joints, solver.listed.poses[static_cast<std::size_t>(place.at)].values, q);
+}
+
 // Makes the first listed pose that keeps the limits the start.
 Listing start_at_listed(SolverData& solver, const SolverData& free, const ClosedForm<double>& form, int values,
                         Suspect& suspect, Clock::time_point begun) {
@@ -140,9 +161,7 @@ Listing start_at_listed(SolverData& solver, const SolverData& free, const Closed
   double* q = solver.listed.q.data();
   int colliding = 0;
   for (int i = 0; i < count && !late(solver, begun); ++i) {
-    const ListedPlace& place = solver.listed.order[static_cast<std::size_t>(i)];
-    copy_configuration(solver.problem(), solver.start.data(), q);
-    place_joints(joints, solver.listed.poses[static_cast<std::size_t>(place.at)].values, q);
+    read_listed(solver, joints, i, q);
     const Keeping keeping = check_limits(solver, q, suspect);
     colliding += keeping == Keeping::COLLIDES;
     if (keeping == Keeping::KEPT) {
@@ -156,6 +175,34 @@ Listing start_at_listed(SolverData& solver, const SolverData& free, const Closed
   }
   solver.colliding = colliding == count && lists_all(solver, form) ? count : 0;
   return count > 0 ? Listing::MISSED : Listing::EMPTY;
+}
+
+// If all listed poses collide: descends from the least deep one with the limits, and makes the result the start if it
+// keeps them and reaches the first level.
+bool leave_collision(SolverData& solver, const SolverData& free, Clock::time_point begun) {
+  const ListedJoints joints = measure_joints(free, free.closed[0]);
+  StrictState& t = solver.strict_state;
+  double* q = solver.listed.q.data();
+  Suspect suspect;
+  S least = -HUGE_VAL;
+  for (int i = 0; i < solver.colliding && !late(solver, begun); ++i) {
+    read_listed(solver, joints, i, q);
+    place_there(solver, q);
+    if (is_any_near(solver, suspect, least)) continue;
+    least = HUGE_VAL;
+    for (SurfaceData& surfaces : solver.surfaces)
+      least = least_gap<NativePack<S>>(solver.limit_list(), surfaces.list(), t.there.placements, least, -HUGE_VAL);
+    copy_configuration(solver.problem(), q, t.here.q);
+  }
+  t.assembled = nullptr;
+  ++solver.total_searches;
+  evaluate_point(solver, t.here, 0);
+  set_bars(solver, 0, Bars::TOLERANCE);
+  if (!descend(solver, 0, Descent::LEAVE, begun)) return false;
+  copy_configuration(solver.problem(), t.here.q, q);
+  if (check_limits(solver, q, suspect) != Keeping::KEPT) return false;
+  copy_configuration(solver.problem(), q, solver.start.data());
+  return true;
 }
 
 // Makes the end of the last search without the limits the start, if it keeps them.
@@ -206,7 +253,7 @@ bool find_candidate(SolverData& solver, SolverData& free, Clock::time_point begu
   for (int search = 1; search < tuning.free_searches && !late(solver, begun); ++search) {
     if (search_freely(free, search, begun) && start_at_end(solver, free, suspect)) return true;
   }
-  return false;
+  return solver.colliding > 0 && lists_serve(free) && leave_collision(solver, free, begun);
 }
 
 // Replaces the start by a pose that reaches the first level and keeps the limits; true if one is found.

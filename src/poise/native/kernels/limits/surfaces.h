@@ -183,6 +183,34 @@ template <class P, class T> POISE_LARGE_FN T least_gap(const LimitList<T>& limit
   return least;
 }
 
+// The gaps of the rows of two links, after placing the capsules: lower bounds of several rows at once, which are exact
+// for spheres.
+template <class S, class T, class P> POISE_LARGE_FN void measure_pair(const P& problem, const LimitList<T>& limits,
+                                                                      const SurfaceList<T>& list, const LinkPair& pair,
+                                                                      const T* q, T* gaps) {
+  constexpr int lanes = ScalarTraits<S>::lanes;
+  for (int first = pair.first; first < pair.last; first += lanes) {
+    const int count = pair.last - first < lanes ? pair.last - first : lanes;
+    T apart[3][lanes] = {}, sizes[lanes] = {}, halves[lanes] = {}, bounds[lanes];
+    for (int j = 0; j < count; ++j) {
+      const int* of = list.pair_capsules + 2 * (first + j);
+      const PlacedCapsule<T>&one = limits.placed[of[0]], &other = limits.placed[of[1]];
+      for (int k = 0; k < 3; ++k) apart[k][j] = one.center[k] - other.center[k];
+      halves[j] = one.half + other.half;
+      sizes[j] = halves[j] + limits.capsules[of[0]].radius + limits.capsules[of[1]].radius + list.distance;
+    }
+    S x[3], size;
+    for (int k = 0; k < 3; ++k) gather_row(apart[k], x[k]);
+    gather_row(sizes, size);
+    scatter_row((square_root(dot(x, x)) - size) / S(problem.scale), bounds);
+    for (int j = 0; j < count; ++j) {
+      const int row = list.pair_rows[first + j];
+      const bool enough = halves[j] == T(0) || bounds[j] > T(near_enough);
+      gaps[row] = enough ? bounds[j] : gap_of(problem, limits, row, q);
+    }
+  }
+}
+
 // The gaps of all rows, after placing the capsules. Rows of links and regions farther apart than near_enough get their
 // common lower bound.
 template <class S, class T, class P> POISE_LARGE_FN void measure_gaps(const P& problem, const LimitList<T>& limits,
@@ -200,10 +228,10 @@ template <class S, class T, class P> POISE_LARGE_FN void measure_gaps(const P& p
   for (int i = 0; i < list.n_pairs; ++i) {
     const LinkPair& pair = list.pairs[i];
     const T bound = bound_of_pair(list, pair);
-    for (int k = pair.first; k < pair.last; ++k) {
-      const int row = list.pair_rows[k];
-      gaps[row] = bound > far ? bound / problem.scale : gap_of(problem, limits, row, q);
-    }
+    if (bound > far)
+      for (int k = pair.first; k < pair.last; ++k) gaps[list.pair_rows[k]] = bound / problem.scale;
+    else
+      measure_pair<S>(problem, limits, list, pair, q, gaps);
   }
 }
 

@@ -18,17 +18,13 @@ bool is_hopeless(const SolverData& solver) {
   return single && solver.tries == 1 && (solver.colliding > 0 || solver.proved_unreachable);
 }
 
-// Whether all branches of a chain of six joints are in collision, and nothing else moves: no seed leads to another pose.
-bool are_branches_blocked(const SolverData& solver) {
-  return solver.colliding > 0 && solver.first->branches && solver.first->branches->exact;
-}
-
 // The pace of a descent, from its phase and the mode of the call.
 const Pace& pace_of(const SolverData& solver) {
   const bool posture = solver.strict_state.phase == Descent::POSTURE;
   if (solver.mode == Mode::CONTINUOUS) return posture ? tuning.frame_posture : tuning.frame;
   if (is_hopeless(solver)) return tuning.hopeless;
   if (posture) return tuning.whole_posture;
+  if (solver.strict_state.phase == Descent::LEAVE) return tuning.leave;
   return solver.strict_state.phase == Descent::FINISH ? tuning.finish : tuning.whole;
 }
 

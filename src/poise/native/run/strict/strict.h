@@ -131,8 +131,9 @@ void solve_level(SolverData& solver, int level, Clock::time_point begun) {
   }
   const bool single = solver.mode == Mode::CONTINUOUS || solver.searches == 1 || solver.n_v == 0;
   if (!reached && !single) find_more_proofs(solver);
-  // a proof for a goal of a lower level does not affect the levels above it
-  const bool alone = single || is_hopeless(solver) || (level == 0 && are_branches_blocked(solver)) ||
+  // where all listed poses collide, no seed leads to another one; a proof for a goal of a lower level does not affect the
+  // levels above it
+  const bool alone = single || is_hopeless(solver) || (level == 0 && solver.colliding > 0) ||
                      proved_unreachable(solver, cut_problem(solver, level).goals.n);
   const int searches = alone ? 1 : std::min(solver.searches, tuning.searches);
   int same = 0;  // searches with the same result as the best one
