@@ -1,6 +1,6 @@
 // gpu_clearance.cpp: the passes of a clearance on the CPU, for the problem in given.h, which the test writes. Reads the
-// argument of the kernels and its arrays, poses to judge, and rows (a target and a start each); writes the verdicts and what
-// the passes wrote. A team has one thread here.
+// argument of the kernels and its arrays, poses to judge, rows (a target and a start each) and places; writes the verdicts
+// and what the passes wrote. A team has one thread here.
 #include "kernels/loop/gpu_clearance.h"
 
 #include <cstdio>
@@ -29,6 +29,7 @@ template <class T> ClearanceCall<T> take_clearance(std::FILE* in) {
   static std::vector<LinkPair> pairs;
   static std::vector<int> pair_capsules;
   static std::vector<RegionData<T>> regions;
+  static std::vector<DevicePlaces> places;
   ClearanceCall<T> call = take<ClearanceCall<T>>(in).at(0);
   call.balls = (balls = take<T>(in)).data();
   call.links = (links = take<SurfaceLink<T>>(in)).data();
@@ -36,6 +37,13 @@ template <class T> ClearanceCall<T> take_clearance(std::FILE* in) {
   call.pairs = (pairs = take<LinkPair>(in)).data();
   call.pair_capsules = (pair_capsules = take<int>(in)).data();
   call.regions = (regions = take<RegionData<T>>(in)).data();
+  places = take<DevicePlaces>(in);
+  static std::vector<std::vector<double>> transforms(places.size());  // empty: not placed
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    transforms[k] = take<double>(in);
+    places[k].data = transforms[k].empty() ? nullptr : transforms[k].data();
+  }
+  call.places = places.data();
   return call;
 }
 
@@ -84,17 +92,18 @@ int main(int argc, char** argv) {
   const auto seeds = take<float>(in);
   std::fclose(in);
   const body::Problem moving;
-  std::vector<signed char> verdicts;
-  for (std::size_t k = 0; k < poses.size(); k += body::model_q) {
-    Suspect suspect;
-    verdicts.push_back(static_cast<signed char>(judge_gap(moving, clear, poses.data() + k, suspect)));
-  }
 
   const f32::Problem problem;
   const f64::Problem exact;
   const f32::Rest rest;
   const std::size_t width = f32::model_q, n = starts.size() / width;
   const int rows = static_cast<int>(n);
+  std::vector<signed char> verdicts;
+  for (std::size_t k = 0; k < poses.size(); k += body::model_q) {
+    Suspect suspect;
+    const int row = static_cast<int>(k / body::model_q % n);
+    verdicts.push_back(static_cast<signed char>(judge_gap(moving, clear, row, poses.data() + k, suspect)));
+  }
   std::vector<double> errors(n * 2 * f32::n_goals);
   std::vector<float> q(n * width), best(2 * n);
   std::vector<signed char> codes(n);
@@ -116,6 +125,10 @@ int main(int argc, char** argv) {
   io.seeds = seeds.data();
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
+  std::vector<double> moved(targets.size());
+  clear.targets = moved.data();
+  for (int row = 0; row < rows; ++row) move_row_targets(exact, io, clear, row);
+  io.targets[0] = moved.data();
   const auto check = [&](int row) {
     if (codes[static_cast<std::size_t>(row)] != CODE_IN_COLLISION) check_row(exact, io, row);
     return check_clear_row(exact, moving, io, clear, row);
@@ -135,6 +148,7 @@ int main(int argc, char** argv) {
     }
     if (check(row)) return 4;
   }
+  for (int row = 0; row < rows && clear.places[0].data; ++row) block_row(io, clear, row);
   std::FILE* out = std::fopen(argv[2], "wb");
   give(out, verdicts);
   give(out, q);

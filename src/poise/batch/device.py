@@ -11,6 +11,8 @@ from typing import Any, cast
 import numpy as np
 
 from poise.batch.arrays import TAILS, WORDS, BatchRows, fill_pairs, find_lead
+from poise.batch.fixed_parts import FixedParts
+from poise.batch.obstacles import check_matrices, check_moved, check_places, name_regions, read_matrices
 from poise.batch.outputs import SMALL, Block, Outputs
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch
@@ -18,7 +20,7 @@ from poise.goals.goal import ALIGN, LOOK, GoalRows
 from poise.kinematics.point_regions import PointRegion
 from poise.limits import Clearance
 from poise.native import core
-from poise.native.gpu import DeviceClearance, DeviceProblem, is_on_device, load_cupy
+from poise.native.gpu import DeviceClearance, DeviceProblem, PlacedWorld, is_on_device, load_cupy
 from poise.solvers import Solver
 
 __all__ = ["DeviceBatch", "is_on_device"]
@@ -53,14 +55,17 @@ class DeviceBatch:
         self.model = solver.model
         self.rows = dict(rows)
         self.dtype = np.dtype(np.float32) if dtype is None else dtype
-        clearance = None if free is solver else DeviceClearance(solver.problem)
+        self.limits = solver.options.limits
+        clearance = None if free is solver else DeviceClearance(solver.problem, list_fixed(solver))
         self.problem = DeviceProblem(free.problem, finish=self.dtype.itemsize == 8, clearance=clearance)
         if self.problem.finish and self.problem.priorities > 1:
             raise InvalidValue("dtype='float64' with two priorities runs on the CPU only; give numpy arrays.")
         self._rest: Any = None
         self._own: dict[str, Any] = {}
 
-    def solve(self, targets: Mapping[str, Any], starts: Any, out: Any, progress: Any) -> BatchSolution:
+    def solve(
+        self, targets: Mapping[str, Any], starts: Any, places: Any, base: Any, out: Any, progress: Any
+    ) -> BatchSolution:
         """Solve every row; see BatchSolver.solve."""
         first = next(x for x in targets.values() if is_on_device(x))
         with find_stream(first):
@@ -69,10 +74,11 @@ class DeviceBatch:
                 for name in self.rows
             ]
             begin = self._read_starts(starts)
-            lead = find_lead([*parts, begin])
+            moved, groups = self._read_world(places, base)
+            lead = find_lead([*parts, begin, *(rows for rows in moved if rows)])
             try:
                 outputs = self._make_outputs(lead, out)
-                self._run(parts, begin, lead, outputs.places)
+                self._run(parts, begin, moved, groups, lead, outputs.places)
             except load_cupy().cuda.memory.OutOfMemoryError as full:
                 need = prod(lead) * (self.dtype.itemsize * self.model.nq + 16 * len(self.rows) + 10) / 2**30
                 raise InvalidValue(
@@ -90,18 +96,26 @@ class DeviceBatch:
         return Outputs.make(lead, self.model, len(self.rows), self.dtype, 1, view_outputs(out), xp=load_cupy())
 
     def _run(
-        self, parts: list[BatchRows], begin: BatchRows, lead: tuple[int, ...], places: Mapping[str, tuple[int, int]]
+        self,
+        parts: list[BatchRows],
+        begin: BatchRows,
+        moved: list[BatchRows | None],
+        groups: tuple[int, ...],
+        lead: tuple[int, ...],
+        outputs: Mapping[str, tuple[int, int]],
     ) -> None:
         rows = prod(lead)
         if rows == 0:
             return
-        for part in (*parts, begin):
+        for part in (*parts, begin, *(each for each in moved if each)):
             if part.lead != lead and prod(part.lead) != 1:
                 raise ShapeMismatch(
                     f"{part.name} has leading axes {part.lead}; on a GPU give {lead}, or one for all rows."
                 )
         spread = [part.spread(lead) for part in (*parts, begin)]
-        self.problem.solve(spread[:-1], spread[-1], rows, places)
+        wide = tuple(each.spread(lead) if each else None for each in moved)
+        world = PlacedWorld(wide, groups) if any(moved) else None
+        self.problem.solve(spread[:-1], spread[-1], rows, outputs, world)
 
     def _read_targets(self, name: str, value: Any) -> BatchRows:
         tail = DEVICE_TAILS[self.rows[name].op]
@@ -113,6 +127,17 @@ class DeviceBatch:
                 f"(..., {wanted})."
             )
         return BatchRows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
+
+    def _read_world(self, places: Any, base: Any) -> tuple[list[BatchRows | None], tuple[int, ...]]:
+        """Return the places of the base, if any, and of regions, and which of these moves each region."""
+        regions = name_regions(self.limits)
+        given = check_places(places, {name for name, *_ in regions})
+        for name, row in self.rows.items() if base is not None else ():
+            check_moved(name, row)
+        moved = [None if base is None else view_matrices("base", base)]
+        moved += [view_matrices(*each) for each in given.values()]
+        numbers = {name: k for k, name in enumerate(given, start=1)}
+        return moved, tuple(numbers.get(name, 0) for name, *_ in regions)
 
     def _repeat_target(self, name: str) -> BatchRows:
         """Return the goal's own target for all rows."""
@@ -161,6 +186,12 @@ def check_served(solver: Solver, solutions: int) -> Solver:
     return free
 
 
+def list_fixed(solver: Solver) -> list[Any]:
+    """Return the capsules of a clearance that no joint moves, in the axes of the base, and a ball above its origin."""
+    parts = FixedParts(solver.model, cast("Clearance", solver.options.limits[0]))
+    return [(each.a, each.b, each.radius) for each in (*parts.capsules, *parts.above)]
+
+
 def find_bent_joint(solver: Solver) -> tuple[int, int]:
     """Return the refusal of a joint that moves a surface and that a GPU does not support, and its place in q."""
     kinds = {core.Primitive.PATH: PATH_JOINT, core.Primitive.SCALE: SCALE_JOINT}
@@ -188,6 +219,16 @@ def drop_clearance(solver: Solver) -> Solver:
     if isinstance(free.problem, core.Solver):
         free.problem.complete_proofs()
     return free
+
+
+def view_matrices(what: str, value: Any) -> BatchRows:
+    """Return transforms (..., 4, 4) on the device; a single one may be on the host."""
+    if is_on_device(value) or np.ndim(getattr(value, "matrix", value)) != 2:
+        array = view_on_device(value, what)
+        check_matrices(what, array)
+    else:
+        array = load_cupy().asarray(read_matrices(what, value))
+    return BatchRows(what, array, array.shape[:-2], 16)
 
 
 def view_on_device(value: Any, what: str) -> Any:

@@ -22,7 +22,19 @@ from poise.limits.limit import name_limits
 from poise.limits.surfaces import KINDS, order_regions
 from poise.solvers import Solver
 
-__all__ = ["PlacedRegion", "invert", "move_targets", "move_world", "place_regions", "read_base", "read_matrices"]
+__all__ = [
+    "PlacedRegion",
+    "check_matrices",
+    "check_moved",
+    "check_places",
+    "invert",
+    "move_targets",
+    "move_world",
+    "name_regions",
+    "place_regions",
+    "read_base",
+    "read_matrices",
+]
 
 RIGID = 1e-6  # deviation of R^T R from the identity, and of the last row from (0, 0, 0, 1)
 
@@ -59,8 +71,7 @@ def read_matrices(what: str, value: Any) -> Floats:
         InvalidValue: A single one, for all rows, is not rigid.
     """
     array = np.array(read_reals(getattr(value, "matrix", value), what), dtype=np.float64)
-    if array.ndim < 2 or array.shape[-2:] != (4, 4):
-        raise ShapeMismatch(f"{what} has shape {array.shape}; it must be (..., 4, 4), transforms.")
+    check_matrices(what, array)
     R = array[..., :3, :3]
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(-1, -2))
@@ -70,6 +81,12 @@ def read_matrices(what: str, value: Any) -> Floats:
         raise InvalidValue(f"{what} is not a rigid transform; give a rotation, a position and the last row 0, 0, 0, 1.")
     array[~good] = np.nan
     return array
+
+
+def check_matrices(what: str, array: Any) -> None:
+    """Raise ShapeMismatch for an array that is not (..., 4, 4)."""
+    if array.ndim < 2 or array.shape[-2:] != (4, 4):
+        raise ShapeMismatch(f"{what} has shape {array.shape}; it must be (..., 4, 4), transforms.")
 
 
 def invert(T: Floats) -> Floats:
@@ -109,6 +126,12 @@ def place_regions(
 
 def read_places(places: Mapping[str, Any] | None, names: set[str]) -> dict[str, BatchRows]:
     """Return the transforms of regions by name."""
+    given = check_places(places, names)
+    return {name: make_rows(what, read_matrices(what, value)) for name, (what, value) in given.items()}
+
+
+def check_places(places: Mapping[str, Any] | None, names: set[str]) -> dict[str, tuple[str, Any]]:
+    """Return what messages call the places of regions, and these places as given, by region name."""
     if places is not None and not isinstance(places, Mapping):
         raise InvalidValue(f"places is {type(places).__name__}; it must be {{region name: transforms (B, 4, 4)}}.")
     if places and not names:
@@ -118,8 +141,7 @@ def read_places(places: Mapping[str, Any] | None, names: set[str]) -> dict[str, 
     for name in places or {}:
         if name not in names:
             raise name_not_found("region", str(name), names)
-    given = {name: (f"places[{name!r}]", value) for name, value in (places or {}).items()}
-    return {name: make_rows(what, read_matrices(what, value)) for name, (what, value) in given.items()}
+    return {name: (f"places[{name!r}]", value) for name, value in (places or {}).items()}
 
 
 def name_regions(limits: Iterable[Limit]) -> list[tuple[str, Region, int, int]]:
@@ -175,10 +197,15 @@ def move_targets(parts: list[BatchRows], rows: Mapping[str, GoalRows], from_worl
         if row.base is not None:
             out += [] if part is None else [part]
             continue
-        if row.op not in TAILS or row.ranged or row.local:
-            raise InvalidValue(f"base= moves the targets of Reach and Orient; goal {name!r} is of another kind.")
+        check_moved(name, row)
         out.append(move_rows(name, row, read_own_target(row) if part is None else part.array, from_world))
     return out
+
+
+def check_moved(name: str, row: GoalRows) -> None:
+    """Raise InvalidValue for a goal in the world that is not a point, a rotation or a transform."""
+    if row.base is None and (row.op not in TAILS or row.ranged or row.local):
+        raise InvalidValue(f"base= moves the targets of Reach and Orient; goal {name!r} is of another kind.")
 
 
 def read_own_target(row: GoalRows) -> Floats:

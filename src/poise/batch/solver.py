@@ -127,8 +127,7 @@ class BatchSolver:
         """
         given = name_targets(targets, self.rows)
         if any(is_on_device(x) for x in given.values()):
-            refuse_on_device(places=places, base=base)
-            return self._find_device().solve(given, None if self._repeatable else starts, out, progress)
+            return self._find_device().solve(given, None if self._repeatable else starts, places, base, out, progress)
         parts = [read_targets(name, x, self.rows[name]) for name, x in given.items()]
         begin = read_starts(self.model, None if self._repeatable else starts)
         from_world = read_base(base)
@@ -256,13 +255,6 @@ class BatchSolver:
 
     def __repr__(self) -> str:
         return f"<BatchSolver of {self.model.name!r}: {', '.join(self.rows)}; {self.dtype}, {self.threads} threads>"
-
-
-def refuse_on_device(**given: Any) -> None:
-    """Raise InvalidValue for an argument that arrays on a GPU do not support."""
-    for name, value in given.items():
-        if value is not None:
-            raise InvalidValue(f"{name}= is not supported on a GPU; give numpy arrays, which run on the CPU.")
 
 
 def shift_progress(progress: Progress, before: int) -> Progress:

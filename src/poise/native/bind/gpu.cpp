@@ -232,7 +232,7 @@ template <class T> AnyTuple write_clearance(const PreparedSolver& solver) {
               bytes_of(of.pairs), "pair_capsules", bytes_of(of.pair_capsules), "regions", bytes_of(regions));
   const double least = (sizeof(T) == 4 ? 1e-5 : 1e-12) * solver.data.scale;
   const AnyDict numbers = members(MEMBER(of, distance), "least", least, "n_links", of.links.size(), "n_pairs",
-                                  of.pairs.size(), "n_regions", of.regions.size(), "certain", !solver.data.loose);
+                                  of.pairs.size(), "certain", !solver.data.loose);
   return nb::make_tuple(arrays, numbers);
 }
 
@@ -245,13 +245,14 @@ template <class T> AnyDict lay_out_clearance() {
   using Call = ClearanceCall<T>;
   Layout layout;
   std::size_t at = 0;
-  for (const char* name : {"links", "capsules", "pairs", "pair_capsules", "regions", "balls", "rows", "counters"})
+  for (const char* name :
+       {"links", "capsules", "pairs", "pair_capsules", "regions", "balls", "places", "targets", "rows", "counters"})
     layout.add(name, "u8", std::exchange(at, at + 8));
-  static_assert(offsetof(Call, counters) == 56 && offsetof(Call, distance) == 64);
-  for (const char* name : {"distance", "least", "deep"})
+  static_assert(offsetof(Call, counters) == 72 && offsetof(Call, distance) == 80);
+  for (const char* name : {"distance", "least", "deep", "far"})
     layout.add(name, sizeof(T) == 4 ? "f4" : "f8", std::exchange(at, at + sizeof(T)));
-  static_assert(offsetof(Call, n_links) == 64 + 3 * sizeof(T) && offsetof(Call, certain) == 84 + 3 * sizeof(T));
-  for (const char* name : {"n_links", "n_pairs", "n_regions", "goal_primitive", "last", "certain"})
+  static_assert(offsetof(Call, n_links) == 80 + 4 * sizeof(T) && offsetof(Call, above) == 108 + 4 * sizeof(T));
+  for (const char* name : {"n_links", "n_pairs", "n_places", "goal_primitive", "last", "certain", "fixed", "above"})
     layout.add(name, "i4", std::exchange(at, at + 4));
   return layout.for_dtype(sizeof(Call));
 }

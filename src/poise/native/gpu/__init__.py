@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poise.native.gpu.clearance import DeviceClearance
+from poise.native.gpu.clearance import DeviceClearance, PlacedWorld
 from poise.native.gpu.device import DeviceProblem, is_on_device, load_cupy
 
-__all__ = ["DeviceClearance", "DeviceProblem", "is_on_device", "load_cupy"]
+__all__ = ["DeviceClearance", "DeviceProblem", "PlacedWorld", "is_on_device", "load_cupy"]

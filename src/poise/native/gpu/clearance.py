@@ -1,11 +1,12 @@
-"""A clearance on a GPU: its surfaces and regions in device memory, and the passes after the search.
+"""A clearance on a GPU: its surfaces and regions in device memory, and where they are in each row.
 
-The kernels are in `kernels/loop/gpu_clearance.h`. Neither the surfaces nor the world are part of their source, so that
-a changed world needs no compilation.
+The kernels are in `kernels/loop/gpu_clearance.h` and `gpu_places.h`. Neither the surfaces nor the world are part of
+their source, so that a changed world needs no compilation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,11 +15,40 @@ import numpy as np
 
 from poise.native import core
 
-__all__ = ["DeviceClearance"]
+__all__ = ["DeviceClearance", "PlacedWorld"]
 
 POSE = core.GoalOp.POSE.value
 CAPSULE = np.dtype([("primitive", "i4"), ("", "i4"), ("ends", "f8", (2, 3)), ("radius", "f8")])  # CapsuleData<double>
+PLACES = np.dtype(  # DevicePlaces
+    [("data", "u8"), ("stride", "i8"), ("single", "i4"), ("first", "i4"), ("last", "i4"), ("", "i4")]
+)
 FAR = 20.0  # body lengths
+Solid = tuple[Sequence[float], Sequence[float], float]  # both ends and the radius of a capsule
+
+
+@dataclass(frozen=True)
+class PlacedWorld:
+    """Where the base and the regions of each row are, on the device.
+
+    Attributes:
+        places: Transforms of the base, or None, then those of regions: arrays and the strides between rows.
+        groups: The index in `places` of each region, in the kernels' order; 0 for a region without its own place.
+    """
+
+    places: tuple[tuple[Any, int] | None, ...]
+    groups: tuple[int, ...]
+
+    def write(self, first: int) -> Any:
+        """Return the kernels' argument for a batch from row `first`."""
+        out, end = np.zeros(len(self.places), PLACES), 0
+        for k, rows in enumerate(self.places):
+            out[k]["first"], end = end, end + self.groups.count(k)
+            out[k]["last"] = end
+            if rows is not None:
+                array, out[k]["stride"] = rows
+                out[k]["data"] = array.data.ptr + first * rows[1] * array.itemsize
+                out[k]["single"] = array.itemsize == 4
+        return out
 
 
 @dataclass(eq=False)
@@ -27,17 +57,22 @@ class DeviceClearance:
 
     Attributes:
         native: The prepared solver, with the clearance as its only limit.
+        fixed: The capsules that no joint moves, in the axes of the base, and last a ball on top of the base's origin.
     """
 
     native: Any
+    fixed: Sequence[Solid] = ()
 
     @cached_property
     def body(self) -> dict[str, Any]:
         """The body that carries the surfaces, in double."""
         return core.problem_of(self.native, False)
 
-    def prepare(self, single: bool) -> tuple[Any, dict[str, bytes]]:
-        """Return the kernels' argument, in float or in double, and the arrays whose addresses it lacks."""
+    def prepare(self, single: bool, groups: tuple[int, ...] = ()) -> tuple[Any, dict[str, bytes]]:
+        """Return the kernels' argument, in float or in double, and the arrays whose addresses it lacks.
+
+        Regions are in the order of their groups (PlacedWorld). Only the argument in double has the fixed capsules.
+        """
         arrays, numbers = core.clearance_of(self.native, single)
         layout: Any = core.clearance_call(single)
         call: Any = np.zeros(1, np.dtype(layout))
@@ -49,8 +84,19 @@ class DeviceClearance:
         fixed = len(goals) == 1 and goals[0]["op"] == POSE and goals[0]["base"] < 0 and min(goals[0]["weight"]) > 0
         call["goal_primitive"] = frame["primitive"] if fixed else -1
         call["deep"] = -2.0 * (metres + radians * self.measure_lever(frame))
+        call["far"] = FAR * float(self.body["scale"])
         if single and self.is_far():
             call["certain"] = False
+        count = len(arrays["balls"]) // (16 if single else 32)
+        for name in ("regions", "balls") if groups else ():
+            rows = np.frombuffer(arrays[name], np.uint8).reshape(count, -1)
+            arrays[name] = rows[np.argsort(groups, kind="stable")].tobytes()
+        call["n_places"], arrays["places"] = 1, PlacedWorld((None,), (0,) * count).write(0).tobytes()
+        if not single:
+            fixed = np.array([(-1, 0, ends, radius) for *ends, radius in self.fixed], CAPSULE)
+            call["fixed"] = len(arrays["capsules"]) // CAPSULE.itemsize
+            call["above"] = call["fixed"] + max(0, len(fixed) - 1)
+            arrays["capsules"] += fixed.tobytes()
         return call, arrays
 
     def measure_lever(self, frame: dict[str, Any]) -> float:
@@ -65,9 +111,9 @@ class DeviceClearance:
         roots = [p["p"] for p in self.body["primitives"] if p["parent"] < 0]
         return max((float(np.linalg.norm(p)) for p in roots), default=0.0) > FAR * float(self.body["scale"])
 
-    def upload(self, xp: Any, single: bool) -> tuple[Any, list[Any]]:
+    def upload(self, xp: Any, single: bool, groups: tuple[int, ...] = ()) -> tuple[Any, list[Any]]:
         """Put the arrays on the current device, and return the kernels' argument and these arrays."""
-        call, arrays = self.prepare(single)
+        call, arrays = self.prepare(single, groups)
         held = [xp.asarray(np.frombuffer(data or bytes(8), np.uint8)) for data in arrays.values()]
         for name, array in zip(arrays, held, strict=True):
             call[name] = array.data.ptr

@@ -18,11 +18,12 @@ import numpy as np
 
 from poise.errors import InvalidValue, MissingExtra
 from poise.native import core
-from poise.native.gpu.clearance import DeviceClearance
+from poise.native.gpu.clearance import DeviceClearance, PlacedWorld
 from poise.native.gpu.passes import (
     BY_TEAMS,
     CHECKING,
     LISTING,
+    MOVING,
     TEAM_KERNELS,
     count_priorities,
     is_small,
@@ -58,6 +59,7 @@ COUNTERS, CLEAR_AT = 10, 8  # in all, and the first one of a clearance
 NOTICE_AFTER = 1.0  # s
 NOTICE = "Compiling GPU kernels for this problem takes a few seconds; later runs read them from CuPy's cache."
 Tables = tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]
+WIDTHS = {core.GoalOp.ROTATION.value: 9, core.GoalOp.POSE.value: 16}  # numbers of a target; others have 3
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
 
@@ -98,6 +100,7 @@ class DeviceProblem:
     clearance: DeviceClearance | None = None
     _modules: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     _scratch: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _surfaces: dict[tuple[int, ...], tuple[Any, Any]] = field(default_factory=dict)
 
     @cached_property
     def tables(self) -> Tables:
@@ -147,7 +150,7 @@ class DeviceProblem:
                     "give numpy arrays, which run on the CPU."
                 )
             tables = self.tables if CHECKING in names else (*self.tables[:2], None)  # shared with unlimited problems
-            own = tuple(name for name in names if name in list_kernels(tables[0], tables[2]))
+            own = tuple(name for name in names if name in (*list_kernels(tables[0], tables[2]), *MOVING))
             device = int(load_cupy().cuda.Device().id)
             found = load_kernels(marshal.dumps(tables, 2), single, own, self.finish, device)
             self._modules[single, names] = found
@@ -178,6 +181,7 @@ class DeviceProblem:
         starts: tuple[Any, int],
         rows: int,
         places: Mapping[str, tuple[int, int]],
+        world: PlacedWorld | None = None,
     ) -> None:
         """Queue a batch. Arrays are (array, stride between rows); `places` are (address, bytes per row)."""
         single = (*(array.dtype.itemsize == 4 for array, _ in targets), starts[0].dtype.itemsize == 4)
@@ -185,7 +189,10 @@ class DeviceProblem:
         chunk = min(CHUNK, MOST_QUEUED // self.most)
         for first in range(0, rows, chunk):
             call = self._make_call(begins, places, first, min(chunk, rows - first))
-            self._launch(single, call)
+            if world is None:
+                self._launch(single, call)
+            else:
+                self._launch_placed(single, call, world, first)
 
     def _make_call(
         self, begins: list[tuple[int, int, int]], places: Mapping[str, tuple[int, int]], first: int, count: int
@@ -205,7 +212,25 @@ class DeviceProblem:
         call["seeds"], call["rows"] = self.seeds.data.ptr, count
         return call
 
-    def _launch(self, single: tuple[bool, ...], call: Any) -> None:
+    def _launch_placed(self, single: tuple[bool, ...], call: Any, world: PlacedWorld, first: int) -> None:
+        """Launch the rows from `first`, among regions and from a base that are placed row by row."""
+        xp, rows = load_cupy(), int(call["rows"][0])
+        blocks, widths = (rows + BLOCK - 1) // BLOCK, [WIDTHS.get(goal["op"], 3) for goal in self.tables[0]["goals"]]
+        places, targets = xp.asarray(world.write(first).view(np.uint8)), xp.empty(rows * sum(widths), np.float64)
+        surfaces = self._find_surfaces(world.groups)
+        for clear in surfaces:
+            clear["places"], clear["n_places"], clear["targets"] = places.data.ptr, len(world.places), targets.data.ptr
+        arguments = call.view(f"V{call.itemsize}"), surfaces[0].view(f"V{surfaces[0].itemsize}")
+        self.kernels(single, MOVING[:1]).functions[MOVING[0]]((blocks,), (BLOCK,), arguments)
+        begins = np.cumsum([0, *widths[:-1]]) * rows * targets.itemsize
+        call["targets"], call["strides"] = targets.data.ptr + begins, widths
+        single = (*(False for _ in widths), single[-1])
+        self._launch(single, call, surfaces)
+        if world.places[0] is not None and surfaces[0]["fixed"] < surfaces[0]["above"]:
+            arguments = call.view(f"V{call.itemsize}"), arguments[1]
+            self.kernels(single, MOVING[1:]).functions[MOVING[1]]((blocks,), (BLOCK,), arguments)
+
+    def _launch(self, single: tuple[bool, ...], call: Any, surfaces: tuple[Any, Any] | None = None) -> None:
         rows = int(call["rows"][0])
         small = is_small(self.tables[0])
         if rows > TEAM_ROWS or self.clearance is not None or not small:
@@ -218,7 +243,7 @@ class DeviceProblem:
         else:
             self._launch_many(single, call)
         if self.clearance is not None:
-            self._launch_clearance(single, call)
+            self._launch_clearance(single, call, surfaces or self._find_surfaces(()))
 
     def _launch_many(self, single: tuple[bool, ...], call: Any) -> None:
         rows = int(call["rows"][0])
@@ -258,14 +283,13 @@ class DeviceProblem:
             given = limit_searches(call, first, self.most)
             kernels.functions["settle_few"]((rows,), (32,), (given,))
 
-    def _launch_clearance(self, single: tuple[bool, ...], call: Any) -> None:
-        assert self.clearance is not None
+    def _launch_clearance(self, single: tuple[bool, ...], call: Any, surfaces: tuple[Any, Any]) -> None:
         passes = list_passes(self.tables[0])
         kernels, given = self.kernels(single, passes), limit_searches(call, 0, self.most)
         rows = int(call["rows"][0])
         blocks = (rows + BLOCK - 1) // BLOCK
         for k, name in enumerate((*passes, CHECKING)):
-            clear = self._surfaces[name == LISTING][0].copy()
+            clear = surfaces[name == LISTING].copy()
             clear["rows"], clear["counters"] = call["hard"], call["counters"] + 4 * CLEAR_AT
             clear["last"] = k == len(passes)
             arguments = (given, clear.view(f"V{clear.itemsize}"))
@@ -276,11 +300,16 @@ class DeviceProblem:
                 most = blocks if name == CHECKING else WARP * blocks  # a thread, or a warp per row
                 kernels.functions[name]((min(kernels.wave(name), most),), (BLOCK,), arguments)
 
-    @cached_property
-    def _surfaces(self) -> tuple[Any, Any]:
-        """The clearance on the device, in double and in float."""
-        assert self.clearance is not None
-        return self.clearance.upload(load_cupy(), False), self.clearance.upload(load_cupy(), True)
+    def _find_surfaces(self, groups: tuple[int, ...]) -> tuple[Any, Any]:
+        """Return the kernels' argument with the clearance on the device, if any, in double and in float."""
+        if self.clearance is None:
+            empty: Any = core.clearance_call(False)
+            return np.zeros(1, np.dtype(empty)), np.zeros(1, np.dtype(empty))
+        if groups not in self._surfaces:
+            xp = load_cupy()
+            self._surfaces[groups] = self.clearance.upload(xp, False, groups), self.clearance.upload(xp, True, groups)
+        double, single = self._surfaces[groups]
+        return double[0].copy(), single[0].copy()
 
 
 def limit_searches(call: Any, early: int, most: int) -> Any:

@@ -131,6 +131,8 @@ template <bool finish> POISE_FN void end_row(const DeviceRows<float, f32::n_goal
   }
 }
 
+POISE_FN int row_of_thread() { return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); }
+
 // the next of `count` rows for all threads of a warp
 POISE_FN int take_together(const Warp& team, int* counter) {
   int k = 0;
@@ -146,12 +148,12 @@ extern "C" __device__ int team_bytes = sizeof(Numbers) * (32 / Team::size());
 
 POISE_FN SearchKey* keys_of(const Given& given) { return reinterpret_cast<SearchKey*>(given.best); }
 
-template <class Work> POISE_FN void search_by_teams(Work& work) {
+template <class Own = Team, class Work> POISE_FN void search_by_teams(Work& work) {
   const f32::Problem problem;
   const f32::Rest rest;
   const Settings<float> settings = f32::settings();
   const Posture<float> posture = rest.posture();
-  TeamSearch<f32::Problem, float, Team> search{problem, settings, posture, team_numbers[threadIdx.x / Team::size()]};
+  TeamSearch<f32::Problem, float, Own> search{problem, settings, posture, team_numbers[threadIdx.x / Own::size()]};
   run_searches(search, work, Warp{});
 }
 
@@ -179,10 +181,10 @@ extern "C" __global__ void __launch_bounds__(32) search_few(const Given given) {
 
 // kernel place_rows: one thread per row
 extern "C" __global__ void __launch_bounds__(128) place_rows(const Given given) {
-  const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const int row = row_of_thread();
   if (row >= given.rows) return;
-  const f32::Problem problem;
-  if (place_row(problem, f32::settings(), rows_of(given), row)) RowList{given.hard, given.counters + HARD}.add(row);
+  if (place_row(f32::Problem{}, f32::settings(), rows_of(given), row))
+    RowList{given.hard, given.counters + HARD}.add(row);
 }
 
 // kernel search_rows: one thread per row, until none are left
@@ -310,8 +312,7 @@ extern "C" __global__ void __launch_bounds__(32) store_late(const Given given) {
 
 // kernel end_rows: refines or checks every pose
 extern "C" __global__ void __launch_bounds__(128) end_rows(const Given given) {
-  const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (row < given.rows) end_row</*FINISH*/>(rows_of(given), row);
+  if (const int row = row_of_thread(); row < given.rows) end_row</*FINISH*/>(rows_of(given), row);
 }
 
 // kernel check_clear: every row, then those that were searched further; one thread for each
@@ -322,7 +323,7 @@ extern "C" __global__ void __launch_bounds__(128) check_clear(const Given given,
   const RowList left{clear.rows, clear.counters};
   const int count = clear.last ? *left.count : given.rows;
   const int step = static_cast<int>(gridDim.x * blockDim.x);
-  for (int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); k < count; k += step) {
+  for (int k = row_of_thread(); k < count; k += step) {
     const int row = clear.last ? left.rows[k] : k;
     if (clear.last && io.codes[row] != CODE_IN_COLLISION) end_row</*FINISH*/>(io, row);
     if (check_clear_row(exact, moving, io, clear, row)) left.add(row);
@@ -353,12 +354,8 @@ extern "C" __global__ void __launch_bounds__(128) gather_clear(const Given given
 extern "C" __global__ void __launch_bounds__(32) gather_bodies(const Given given, const ClearanceCall<double> clear) {
   const auto io = rows_of(given);
   const f32::Problem problem;
-  const f32::Rest rest;
   const body::Problem moving;
-  const Settings<float> settings = f32::settings();
-  const Posture<float> posture = rest.posture();
   Suspect suspect;
-  TeamSearch<f32::Problem, float, Warp> search{problem, settings, posture, team_numbers[0]};
   ClearSearches work{
       io,
       clear.rows,
@@ -366,7 +363,7 @@ extern "C" __global__ void __launch_bounds__(32) gather_bodies(const Given given
       given.most,
       [&](int row, const float* q) { return judge_row_gap(problem, moving, io, clear, row, q, suspect) == Gap::CLEAR; },
       [=] { return atomicAdd(clear.counters + 1, 1); }};
-  run_searches(search, work, Warp{});
+  search_by_teams<Warp>(work);
 }
 
 // kernel list_clear: rows in collision; one thread per row, or one warp if a joint is free
@@ -378,7 +375,7 @@ extern "C" __global__ void __launch_bounds__(128) list_clear(const Given given, 
   const int count = clear.counters[0];
   if constexpr (begins_at_branch) {
     const int step = static_cast<int>(gridDim.x * blockDim.x);
-    for (int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); k < count; k += step) {
+    for (int k = row_of_thread(); k < count; k += step) {
       list_clear_row(problem, exact, moving, io, clear, clear.rows[k], Alone{});
     }
   } else {
@@ -391,4 +388,14 @@ extern "C" __global__ void __launch_bounds__(128) list_clear(const Given given, 
       __syncwarp();
     }
   }
+}
+
+// kernel move_targets: one thread per row
+extern "C" __global__ void __launch_bounds__(128) move_targets(const Given given, const ClearanceCall<double> clear) {
+  if (const int row = row_of_thread(); row < given.rows) move_row_targets(f64::Problem{}, rows_of(given), clear, row);
+}
+
+// kernel block_bases: one thread per row
+extern "C" __global__ void __launch_bounds__(128) block_bases(const Given given, const ClearanceCall<double> clear) {
+  if (const int row = row_of_thread(); row < given.rows) block_row(rows_of(given), clear, row);
 }

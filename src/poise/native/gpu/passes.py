@@ -11,6 +11,7 @@ __all__ = [
     "BY_TEAMS",
     "CHECKING",
     "LISTING",
+    "MOVING",
     "SMALL",
     "TEAM_KERNELS",
     "Table",
@@ -36,6 +37,7 @@ ARM_KERNELS = (
 )
 TEAM_KERNELS = ("search_bodies", "search_late", "store_late", "end_rows")  # of a large body, in order
 CHECKING, LISTING, GATHERING, BY_TEAMS = "check_clear", "list_clear", "gather_clear", "gather_bodies"  # of a clearance
+MOVING = ("move_targets", "block_bases")  # if the base or regions are placed row by row
 DECIDING = ("settle_few", "search_again", "decide_rows")  # only if a goal has a closed form
 PLACING, SEARCHING = ("place_rows",), ("search_rows",)  # if a row begins at a branch, and if it does not
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from poise.native import _core as core
 from poise.native.gpu.passes import (
+    MOVING,
     SMALL,
     Table,
     begins_at_branch,
@@ -313,7 +314,7 @@ def write_source(
     }
     text = (Path(__file__).parent / "passes.cu").read_text("utf-8")
     shared, *each = re.split(r"^// kernel (?=\w+:)", text, flags=re.MULTILINE)
-    wanted = {name for name in list_kernels(f32, body) if kernels is None or name in kernels}
+    wanted = {name for name in (*list_kernels(f32, body), *MOVING) if kernels is None or name in kernels}
     text = shared + "".join(f"// {part}" for part in each if part.partition(":")[0] in wanted)
     for mark, words in filled.items():
         text = text.replace(f"/*{mark}*/", words)

@@ -12,12 +12,10 @@
 //
 #pragma once
 #include "kernels/loop/gpu_branches.h"
-#include "kernels/loop/gpu_gaps.h"
+#include "kernels/loop/gpu_places.h"
 #include "kernels/loop/gpu_searches.h"
 
 namespace poise {
-
-constexpr signed char CODE_IN_COLLISION = 6;
 
 // ---------------------------------------------------------------------------------------------- one row
 
@@ -34,7 +32,7 @@ POISE_FN Gap judge_row_gap(const P&, const B& body, const DeviceRows<T, P::n_goa
     POISE_UNROLL_BODY
     for (int k = 0; k < P::n_q; ++k) whole[P::place(k)] = S(q[k]);
   }
-  return judge_gap(body, clear, whole, suspect, given);
+  return judge_gap(body, clear, row, whole, suspect, given);
 }
 
 // Answers a row by its start, inside the ranges.
@@ -271,7 +269,7 @@ POISE_FN void list_clear_row(const P& problem, const E& exact, const B& body, co
     found = team.lowest(listed.nearest < T(1e30)) >= 0;
   }
   const int winner = team.least(float(listed.nearest), 0.0f), count = team.sum(listed.count);
-  const bool open = team.lowest(listed.open) >= 0;
+  const bool open = team.lowest(listed.open || suspect.far) >= 0;
   if (found && team.rank() == winner) {
     store_pose(problem, io, row, listed.best);
     io.codes[row] = CODE_REACHED;

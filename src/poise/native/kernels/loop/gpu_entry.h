@@ -24,7 +24,8 @@ enum : signed char {
   CODE_STALLED = 1,
   CODE_OUT_OF_STEPS = 2,
   CODE_UNREACHABLE = 4,
-  CODE_INVALID = 5
+  CODE_INVALID = 5,
+  CODE_IN_COLLISION = 6
 };
 
 // a coordinate of the model that is not part of the problem, and the range to which it is clamped
