@@ -182,8 +182,7 @@ extern "C" __global__ void __launch_bounds__(32) search_few(const Given given) {
 // kernel place_rows: one thread per row
 extern "C" __global__ void __launch_bounds__(128) place_rows(const Given given) {
   const int row = row_of_thread();
-  if (row >= given.rows) return;
-  if (place_row(f32::Problem{}, f32::settings(), rows_of(given), row))
+  if (row < given.rows && place_row(f32::Problem{}, f32::settings(), rows_of(given), row))
     RowList{given.hard, given.counters + HARD}.add(row);
 }
 
