@@ -134,7 +134,10 @@ int main(int argc, char** argv) {
     return check_clear_row(exact, moving, io, clear, row);
   };
   for (int row = 0; row < rows; ++row) {
-    search_row_together<M>(problem, f32::settings(), rest.posture(), io, 0, searches, row, Alone{}, memory, state);
+    bool open = true;
+    if constexpr (f32::begins_at_branch) open = place_row(problem, f32::settings(), io, row);
+    if (open)
+      search_row_together<M>(problem, f32::settings(), rest.posture(), io, 0, searches, row, Alone{}, memory, state);
     if (check(row)) left.push_back(row);
   }
   clear.last = 1;

@@ -233,6 +233,33 @@ def test_answers_are_clear_and_as_many_as_on_the_cpu(case: Case) -> None:
         assert proved[answers.codes == UNREACHABLE].all()
 
 
+def make_slide(size: float) -> poise.Model:
+    """Return a Stanford arm: two turns, a slide and a wrist."""
+    builder = poise.ModelBuilder("stanford")
+    places = [(0, 0, 0), (0, 0.15, 0.4), (0, 0, 0.3), (0, 0, 0), (0, 0, 0), (0, 0, 0)]
+    for k, (place, axis) in enumerate(zip(places, "zyzzyz", strict=True)):
+        kind, most = ("prismatic", 0.8 * size) if k == 2 else ("revolute", 3.1)
+        given = {"offset": size * np.array(place), "axis": np.eye(3)["xyz".index(axis)], "lower": -most, "upper": most}
+        builder.add_joint(f"j{k}", f"j{k - 1}" if k else None, kind, **given)
+    return builder.add_frame("tool", "j5", poise.Transform(translation=(0, 0, 0.1 * size))).build()
+
+
+def test_motions_of_slides_are_measured_in_lengths_of_the_body(tmp_path: Path) -> None:
+    size, random = 10.0, np.random.default_rng(4)
+    model = make_slide(size)
+    limit = Clearance(pairs=[], world=Sphere((0.2 * size, 0, 0.4 * size), 0.1 * size))  # where the shoulder may be
+    targets = model.fk(model.random(random, ROWS), "tool")
+    starts = model.random(random, ROWS)
+    goal = Reach("tool", np.eye(4), tolerance=(1e-4 * size, 1e-3))
+    solver = poise.Solver(model, goal, limits=[limit], restarts=SEARCHES - 1)
+    answers = run(tmp_path, solver, starts[:1], targets, starts)
+    cpu = poise.solve_batch(model, goal, targets, starts, limits=[limit], restarts=SEARCHES - 1)
+    free = poise.solve_batch(model, goal, targets, starts, restarts=SEARCHES - 1)
+    listed = answers.reached & cpu.reached & (limit.measure_gap(model, free.q) < limit.distance)
+    assert listed.sum() > 10
+    assert np.mean(np.abs(answers.q - cpu.q).max(axis=1)[listed] < 1e-3) > 0.95
+
+
 @pytest.mark.parametrize(("weight", "fixed"), [(1.0, True), ((1, 1, 1, 1, 1, 0), False), ((1, 1, 0, 1, 1, 1), False)])
 def test_only_a_goal_without_free_components_fixes_its_link(weight: Any, fixed: bool) -> None:
     model = poise.load("panda")

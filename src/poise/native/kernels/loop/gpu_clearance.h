@@ -4,7 +4,8 @@
 //   check_clear     every row: its pose, in double, with the distances of limits.h; rows that reach in collision remain
 //   list_clear      lists the poses of each of them by its closed form, a team where a joint is free: the clear one nearest
 //                   to the start answers; if all collide, the row is IN_COLLISION
-//   gather_clear    without a closed form: one further search per thread; the clear end nearest to the start answers
+//   gather_clear    without a closed form: one further search per thread; the clear end nearest to the start answers,
+//                   in the norm of a step
 //   gather_bodies   the same for a large body: further searches, one after the other; the first clear end answers
 //   check_clear     the new answers of these rows
 // The listed poses are checked in float, with room for its rounding.
@@ -109,7 +110,13 @@ POISE_FN void gather_clear_row(const P& problem, const Settings<T>& settings, co
     const bool good = reached && gap == Gap::CLEAR;
     float far = 0.0f;
     POISE_UNROLL_BODY
-    for (int k = 0; k < P::n_q; ++k) far += float((memory.best_q[k] - start[k]) * (memory.best_q[k] - start[k]));
+    for (int i = 0; i < P::n_coordinates; ++i) {
+      const Coordinate c = problem.coordinates[i];
+      const auto f = problem.freedoms[c.v_index];
+      const T weight = (c.quaternion ? T(4) : T(1)) * f.weight / f.unit2;
+      for (int k = c.q_index; k < c.q_index + (c.quaternion ? 4 : 1); ++k)
+        far += float(weight * (memory.best_q[k] - start[k]) * (memory.best_q[k] - start[k]));
+    }
     found = team.lowest(good) >= 0;
     const int winner = team.least(good ? far : 1e38f, 0.0f);
     if (found && team.rank() == winner) {
@@ -167,7 +174,7 @@ template <class Io, class IsClear, class Next> struct ClearSearches {
 // Values of a free joint: at first, and if no pose there is clear. FamilyScan::most more of them are multiples of a warp.
 constexpr int first_values = 26, finer_values = 122;
 
-// The clear pose nearest to the start among the listed ones, by the largest motion of a joint.
+// The clear pose nearest to the start among the listed ones, by the largest motion of a joint [rad or L].
 template <class P, class T, class IsClear> struct ListedNearest {
   const P& problem;
   const IsClear& is_clear;
@@ -186,7 +193,7 @@ template <class P, class T, class IsClear> struct ListedNearest {
       const FamilyAxis<T>& axis = axis_of(form.spec, k);
       const T near = bring_near(axis, q[k], form.gain[k] * start[k] + form.bias[k]);
       q[k] = (minimum(maximum(near, axis.middle - axis.half), axis.middle + axis.half) - form.bias[k]) / form.gain[k];
-      far = maximum(far, absolute(q[k] - start[k]));
+      far = maximum(far, absolute(q[k] - start[k]) / (axis.slides ? P::scale : T(1)));
     }
     POISE_UNROLL_BODY
     for (int c = 0; P::bounded && c < P::n_v; ++c) {
