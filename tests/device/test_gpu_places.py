@@ -11,7 +11,7 @@ import pytest
 import poise
 from poise.batch import BatchSolver
 from poise.goals import Orient, Reach
-from poise.limits import Box, Clearance, Cylinder, HalfSpace, Sphere
+from poise.limits import Box, Clearance, ConvexMesh, Cylinder, HalfSpace, PointCloud, Sphere
 from poise.spatial import Rotation
 
 cp = pytest.importorskip("cupy")
@@ -71,6 +71,27 @@ def test_answers_are_clear_where_regions_and_bases_are(name: str, dtype: str, co
     assert np.mean(codes[few] == cpu.codes) > 0.97
     assert not cpu.reached[codes[few] == IN_COLLISION].sum() > (0 if name == "ur5e" else 5)
     assert (codes == IN_COLLISION).any()
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5e"])
+def test_point_clouds_and_convex_meshes(name: str) -> None:
+    model, targets, places, base = make_batch(name, 5000)
+    rng = np.random.default_rng(8)
+    cloud = PointCloud(rng.normal((0.3, 0.3, 0.5), 0.05, (20_000, 3)), 0.01)
+    rock = ConvexMesh(rng.normal((0.4, 0.0, 0.3), 0.08, (60, 3)), name="rock")
+    limit = Clearance(distance=0.01, world=[cloud, rock])
+    solver = BatchSolver(model, Reach(model.frames[-1], np.eye(4), tolerance=TOLERANCE), limits=[limit])
+    local = np.linalg.inv(base) @ targets
+    batch = solver.solve(cp.asarray(local))
+    q, reached = batch.q.get().astype(np.float64), batch.reached.get()
+    assert (limit.measure_gap(model, q[reached]) > limit.distance).all()
+    assert np.mean(batch.codes.get()[:1000] == solver.solve(local[:1000]).codes) > 0.97
+    given = {"rock": places["table"], "point cloud": places["cylinder"]}
+    placed = solver.solve(
+        cp.asarray(targets), places={k: cp.asarray(T) for k, T in given.items()}, base=cp.asarray(base)
+    )
+    cpu = solver.solve(targets[:1000], places={k: T[:1000] for k, T in given.items()}, base=base[:1000])
+    assert np.mean(placed.codes.get()[:1000] == cpu.codes) > 0.97
 
 
 def test_places_alone_and_a_base_alone_and_float_transforms() -> None:

@@ -23,7 +23,8 @@ template <class T> std::vector<T> take(std::FILE* in) {
 
 // a clearance, whose arrays live as long as the program
 template <class T> ClearanceCall<T> take_clearance(std::FILE* in) {
-  static std::vector<T> balls;
+  static std::vector<T> numbers, balls;
+  static std::vector<Obstacle<T>> obstacles;
   static std::vector<SurfaceLink<T>> links;
   static std::vector<CapsuleData<T>> capsules;
   static std::vector<LinkPair> pairs;
@@ -31,6 +32,15 @@ template <class T> ClearanceCall<T> take_clearance(std::FILE* in) {
   static std::vector<RegionData<T>> regions;
   static std::vector<DevicePlaces> places;
   ClearanceCall<T> call = take<ClearanceCall<T>>(in).at(0);
+  numbers = take<T>(in);
+  obstacles = take<Obstacle<T>>(in);
+  const auto move = [&](const T*& at) { at = numbers.data() + reinterpret_cast<std::size_t>(at) / sizeof(T); };
+  for (Obstacle<T>& each : obstacles) {
+    move(each.cloud.points);
+    move(each.cloud.boxes);
+    move(each.faces);
+  }
+  call.obstacles = obstacles.data();
   call.balls = (balls = take<T>(in)).data();
   call.links = (links = take<SurfaceLink<T>>(in)).data();
   call.capsules = (capsules = take<CapsuleData<T>>(in)).data();

@@ -18,7 +18,7 @@ from native_programs import compile_program
 from poise.batch.device import check_served, list_fixed
 from poise.batch.obstacles import name_regions
 from poise.goals import Reach
-from poise.limits import Box, Capsule, Clearance, Cylinder, HalfSpace, Sphere
+from poise.limits import Box, Capsule, Clearance, ConvexMesh, Cylinder, HalfSpace, PointCloud, Sphere
 from poise.native import core
 from poise.native.gpu import DeviceClearance, DeviceProblem, PlacedWorld
 from poise.native.gpu.device import OPTIONS
@@ -159,14 +159,16 @@ def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         starts[ROWS // 2 :] = clear[: ROWS - ROWS // 2]
     moves: dict[str, Any] = {}
     if placed:
-        world = [replace(WORLD[2], name="desk"), replace(WORLD[3], name="desk"), WORLD[0], *WORLD[4:], WORLD[1]]
-        limit = Clearance(distance=0.01, world=world)
+        world = [replace(WORLD[2], name="desk"), replace(WORLD[3], name="desk"), WORLD[0], *WORLD[4:]]
+        cloud = PointCloud(random.normal((0.2, 0.5, 0.6), 0.03, (500, 3)), 0.02)
+        rock = ConvexMesh(random.normal((-0.4, 0.0, 0.6), 0.05, (40, 3)), name="desk")
+        limit = Clearance(distance=0.01, world=[cloud, *world, rock])
         base, place, other = (turn_randomly(random, ROWS, 0.1, 0.2) for _ in range(3))
         base[:, :3, 3] += random.uniform((-1, -1, 0), (1, 1, 0.3), (ROWS, 3))
         base[:20, :3, 3], place[20:40, :3, 3] = (-0.5, 0.4, 0.0), 9.0  # in the last box, and a desk that is far away
-        moves = {"base": base, "places": {"desk": base @ place, "cylinder": base @ other, "sphere": base @ place}}
+        moves = {"base": base, "places": {"desk": base @ place, "cylinder": base @ other, "point cloud": base @ place}}
         targets = base @ targets
-        base[30], moves["places"]["sphere"][31, 0, 3] = 2.0 * np.eye(4), np.nan
+        base[30], moves["places"]["point cloud"][31, 0, 3] = 2.0 * np.eye(4), np.nan
     targets[5] = np.nan
     case = Case(goal, limit, model, poses, targets, starts, moves, (5, 30, 31) if placed else (5,))
     solver = poise.Solver(model, goal, limits=[limit], restarts=SEARCHES - 1)

@@ -13,7 +13,7 @@ from poise import Solver
 from poise.batch.device import REFUSALS, check_served
 from poise.errors import InvalidValue
 from poise.goals import Custom, Distance, LookAt, Orient, Range, Reach, Rest
-from poise.limits import Clearance, Closed, Cone, Coupled, PointCloud, Sphere
+from poise.limits import Clearance, Closed, Cone, Coupled, Sphere
 from poise.native import core
 
 PANDA = poise.load("panda")
@@ -85,10 +85,6 @@ REFUSED: dict[str, tuple[Callable[[], Solver], str]] = {
     "two clearances": (
         lambda: panda(REACH, limits=[Clearance(name="apart"), Clearance([], world=[BALL], name="away")]),
         "limit 'apart', 'away'",
-    ),
-    "a cloud": (
-        lambda: panda(REACH, limits=[Clearance(world=[BALL, PointCloud([(1, 0, 0)], 0.1, name="scan")])]),
-        "region 'scan'",
     ),
     "a loop": (
         lambda: Solver(

@@ -17,7 +17,6 @@ from poise.batch.outputs import SMALL, Block, Outputs
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import ALIGN, LOOK, GoalRows
-from poise.kinematics.point_regions import PointRegion
 from poise.limits import Clearance
 from poise.native import core
 from poise.native.gpu import DeviceClearance, DeviceProblem, PlacedWorld, is_on_device, load_cupy
@@ -200,21 +199,10 @@ def find_bent_joint(solver: Solver) -> tuple[int, int]:
 
 
 def drop_clearance(solver: Solver) -> Solver:
-    """Return a solver without limits if the only one is a Clearance, otherwise the solver itself.
-
-    Raises:
-        InvalidValue: Its world has a region that a GPU does not support.
-    """
+    """Return a solver without limits if the only one is a Clearance, otherwise the solver itself."""
     limits = solver.options.limits
     if len(limits) != 1 or type(limits[0]) is not Clearance:
         return solver
-    for region in limits[0].world:
-        if isinstance(region, PointRegion):
-            name = region.name or type(region).__name__
-            raise InvalidValue(
-                f"region {name!r} is not supported on a GPU, where the world has no point clouds or convex meshes; "
-                "give numpy arrays, which run on the CPU."
-            )
     free = solver.with_options(replace(solver.options, limits=()))
     if isinstance(free.problem, core.Solver):
         free.problem.complete_proofs()

@@ -206,6 +206,24 @@ template <class T> void convert(const double* from, T* to, int n) {
   for (int k = 0; k < n; ++k) to[k] = T(from[k]);
 }
 
+// Point clouds and hulls of a problem, whose addresses are in bytes from the first of `numbers`.
+template <class T> std::vector<Obstacle<T>> write_obstacles(const SolverData& solver, std::vector<T>& numbers) {
+  static_assert(sizeof(Obstacle<T>) == 64 && offsetof(Obstacle<T>, faces) == 48);
+  std::vector<Obstacle<T>> out;
+  const auto add = [&](const double* from, int count) {
+    const auto at = reinterpret_cast<const T*>(numbers.size() * sizeof(T));
+    for (int k = 0; k < count; ++k) numbers.push_back(T(from[k]));
+    return at;
+  };
+  for (const Obstacle<double>& of : solver.obstacles.views) {
+    const PointTree<double>& tree = of.cloud;
+    const int boxes = tree.n > 0 ? (2 << tree.depth) - 1 : 0;
+    const PointTree<T> cloud{add(tree.points, 3 * tree.n), nullptr, add(tree.boxes, 6 * boxes), tree.n, 3, tree.depth};
+    out.push_back({cloud, T(of.radius), add(of.faces, hull_face_size * of.n_faces), of.n_faces, of.solid});
+  }
+  return out;
+}
+
 // The first clearance of a problem: arrays of bytes in the kernels' layout, and numbers by their names in ClearanceCall.
 // The least gap leaves room for the rounding of placements, or a CPU, which rounds otherwise, might find a collision.
 template <class T> AnyTuple write_clearance(const PreparedSolver& solver) {
@@ -227,13 +245,16 @@ template <class T> AnyTuple write_clearance(const PreparedSolver& solver) {
     capsules.push_back({capsule.primitive, {}, T(capsule.radius)});
     for (int i = 0; i < 2; ++i) convert(capsule.ends[i], capsules.back().ends[i], 3);
   }
+  std::vector<T> numbers;
+  const std::vector<Obstacle<T>> obstacles = write_obstacles(solver.data, numbers);
   const AnyDict arrays =
-      members("balls", bytes_of(balls), "links", bytes_of(links), "capsules", bytes_of(capsules), "pairs",
-              bytes_of(of.pairs), "pair_capsules", bytes_of(of.pair_capsules), "regions", bytes_of(regions));
+      members("numbers", bytes_of(numbers), "obstacles", bytes_of(obstacles), "balls", bytes_of(balls), "links",
+              bytes_of(links), "capsules", bytes_of(capsules), "pairs", bytes_of(of.pairs), "pair_capsules",
+              bytes_of(of.pair_capsules), "regions", bytes_of(regions));
   const double least = (sizeof(T) == 4 ? 1e-5 : 1e-12) * solver.data.scale;
-  const AnyDict numbers = members(MEMBER(of, distance), "least", least, "n_links", of.links.size(), "n_pairs",
-                                  of.pairs.size(), "certain", !solver.data.loose);
-  return nb::make_tuple(arrays, numbers);
+  const AnyDict values = members(MEMBER(of, distance), "least", least, "n_links", of.links.size(), "n_pairs",
+                                 of.pairs.size(), "certain", !solver.data.loose);
+  return nb::make_tuple(arrays, values);
 }
 
 AnyTuple clearance_of(const PreparedSolver& solver, bool single) {
@@ -245,13 +266,13 @@ template <class T> AnyDict lay_out_clearance() {
   using Call = ClearanceCall<T>;
   Layout layout;
   std::size_t at = 0;
-  for (const char* name :
-       {"links", "capsules", "pairs", "pair_capsules", "regions", "balls", "places", "targets", "rows", "counters"})
+  for (const char* name : {"links", "capsules", "pairs", "pair_capsules", "regions", "obstacles", "balls", "places",
+                           "targets", "rows", "counters"})
     layout.add(name, "u8", std::exchange(at, at + 8));
-  static_assert(offsetof(Call, counters) == 72 && offsetof(Call, distance) == 80);
+  static_assert(offsetof(Call, counters) == 80 && offsetof(Call, distance) == 88);
   for (const char* name : {"distance", "least", "deep", "far"})
     layout.add(name, sizeof(T) == 4 ? "f4" : "f8", std::exchange(at, at + sizeof(T)));
-  static_assert(offsetof(Call, n_links) == 80 + 4 * sizeof(T) && offsetof(Call, above) == 108 + 4 * sizeof(T));
+  static_assert(offsetof(Call, n_links) == 88 + 4 * sizeof(T) && offsetof(Call, above) == 116 + 4 * sizeof(T));
   for (const char* name : {"n_links", "n_pairs", "n_places", "goal_primitive", "last", "certain", "fixed", "above"})
     layout.add(name, "i4", std::exchange(at, at + 4));
   return layout.for_dtype(sizeof(Call));

@@ -114,7 +114,16 @@ class DeviceClearance:
     def upload(self, xp: Any, single: bool, groups: tuple[int, ...] = ()) -> tuple[Any, list[Any]]:
         """Put the arrays on the current device, and return the kernels' argument and these arrays."""
         call, arrays = self.prepare(single, groups)
+        numbers = xp.asarray(np.frombuffer(arrays.pop("numbers") or bytes(8), np.uint8))
+        arrays["obstacles"] = place_obstacles(arrays["obstacles"], numbers.data.ptr)
         held = [xp.asarray(np.frombuffer(data or bytes(8), np.uint8)) for data in arrays.values()]
         for name, array in zip(arrays, held, strict=True):
             call[name] = array.data.ptr
-        return call, held
+        return call, [numbers, *held]
+
+
+def place_obstacles(obstacles: bytes, address: int) -> bytes:
+    """Return obstacles with the addresses of their points, boxes and faces, which are given from an address."""
+    words = np.frombuffer(obstacles, np.uint64).reshape(-1, 8).copy()
+    words[:, [0, 2, 6]] += np.uint64(address)
+    return words.tobytes()

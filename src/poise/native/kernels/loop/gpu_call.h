@@ -40,6 +40,7 @@ template <class T> struct ClearanceCall {
   const LinkPair* pairs;
   const int* pair_capsules;
   const RegionData<T>* regions;
+  const Obstacle<T>* obstacles;
   const T* balls;              // around each region: center and radius
   const DevicePlaces* places;  // of the base, with the regions that have no place of their own; then of the others
   double* targets;             // as the base sees them: those of the first goal, the second, ...

@@ -66,6 +66,7 @@ template <class T> POISE_CALLED_FN bool is_pair_near(const ClearanceCall<T>& cle
   LimitList<T> limits;
   limits.capsules = capsules;
   limits.placed = placed;
+  limits.obstacles = clear.obstacles;
   if (pair.places >= 0) {
     limit.op = clear.regions[pair.other].op;
     limits.numbers = clear.regions[pair.other].numbers;
@@ -94,7 +95,7 @@ template <class T> POISE_CALLED_FN bool is_pair_near(const ClearanceCall<T>& cle
   }
   const T bound = least_contact(limits, limit);
   if (bound >= least || is_exact(limits, limit)) return bound < least;
-  return contact_of(limits, limit, at) < least;
+  return contact_of(limits, limit, at, least + clear.least) < least;
 }
 
 // the center of the ball around a link
