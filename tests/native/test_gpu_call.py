@@ -128,7 +128,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> HostLaunches:
     fake = SimpleNamespace(cuda=cuda, ndarray=HostArray, asarray=on_host, empty=lambda *x: on_host(np.empty(*x)))
     made = HostLaunches()
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr(DeviceProblem, "kernels", lambda _self, single, names: made.kernels(single, names))
+    monkeypatch.setattr(DeviceProblem, "kernels", lambda _self, single, names, _world=(): made.kernels(single, names))
     return made
 
 

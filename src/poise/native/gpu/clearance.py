@@ -68,6 +68,11 @@ class DeviceClearance:
         """The body that carries the surfaces, in double."""
         return core.problem_of(self.native, False)
 
+    @cached_property
+    def has_clouds(self) -> bool:
+        """Whether a region is a point cloud or a convex mesh."""
+        return bool(core.clearance_of(self.native, False)[0]["obstacles"])
+
     def prepare(self, single: bool, groups: tuple[int, ...] = ()) -> tuple[Any, dict[str, bytes]]:
         """Return the kernels' argument, in float or in double, and the arrays whose addresses it lacks.
 

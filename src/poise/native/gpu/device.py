@@ -60,6 +60,7 @@ NOTICE_AFTER = 1.0  # s
 NOTICE = "Compiling GPU kernels for this problem takes a few seconds; later runs read them from CuPy's cache."
 Tables = tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]
 WIDTHS = {core.GoalOp.ROTATION.value: 9, core.GoalOp.POSE.value: 16}  # numbers of a target; others have 3
+World = tuple[bool, bool]
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
 
@@ -136,13 +137,13 @@ class DeviceProblem:
         call: np.dtype[Any] = np.dtype(layout)
         return call
 
-    def source(self, single: tuple[bool, ...], names: tuple[str, ...]) -> str:
+    def source(self, single: tuple[bool, ...], names: tuple[str, ...], world: World = (True, True)) -> str:
         """Return the whole source of some kernels; `single` marks targets, and last starts, that are float."""
-        return write_whole_source(self.tables, single, names, self.finish)
+        return write_whole_source(self.tables, single, names, self.finish, world)
 
-    def kernels(self, single: tuple[bool, ...], names: tuple[str, ...]) -> Kernels:
-        """Return the compiled kernels with their launch sizes."""
-        found = self._modules.get((single, names))
+    def kernels(self, single: tuple[bool, ...], names: tuple[str, ...], world: World = (False, False)) -> Kernels:
+        """Return the compiled kernels with their launch sizes; `world` is of `write_source`."""
+        found = self._modules.get((single, names, world))
         if found is None:
             if len(single) - 1 > MOST_GOALS:
                 raise InvalidValue(
@@ -152,8 +153,8 @@ class DeviceProblem:
             tables = self.tables if CHECKING in names else (*self.tables[:2], None)  # shared with unlimited problems
             own = tuple(name for name in names if name in (*list_kernels(tables[0], tables[2]), *MOVING))
             device = int(load_cupy().cuda.Device().id)
-            found = load_kernels(marshal.dumps(tables, 2), single, own, self.finish, device)
-            self._modules[single, names] = found
+            found = load_kernels(marshal.dumps(tables, 2), single, own, self.finish, world, device)
+            self._modules[single, names, world] = found
         return found
 
     def scratch(self, rows: int) -> dict[str, Any]:
@@ -228,7 +229,7 @@ class DeviceProblem:
         self._launch(single, call, surfaces)
         if world.places[0] is not None and surfaces[0]["fixed"] < surfaces[0]["above"]:
             arguments = call.view(f"V{call.itemsize}"), arguments[1]
-            self.kernels(single, MOVING[1:]).functions[MOVING[1]]((blocks,), (BLOCK,), arguments)
+            self.kernels(single, MOVING[1:], (True, True)).functions[MOVING[1]]((blocks,), (BLOCK,), arguments)
 
     def _launch(self, single: tuple[bool, ...], call: Any, surfaces: tuple[Any, Any] | None = None) -> None:
         rows = int(call["rows"][0])
@@ -243,7 +244,8 @@ class DeviceProblem:
         else:
             self._launch_many(single, call)
         if self.clearance is not None:
-            self._launch_clearance(single, call, surfaces or self._find_surfaces(()))
+            world = surfaces is not None, self.clearance.has_clouds
+            self._launch_clearance(single, call, surfaces or self._find_surfaces(()), world)
 
     def _launch_many(self, single: tuple[bool, ...], call: Any) -> None:
         rows = int(call["rows"][0])
@@ -283,9 +285,9 @@ class DeviceProblem:
             given = limit_searches(call, first, self.most)
             kernels.functions["settle_few"]((rows,), (32,), (given,))
 
-    def _launch_clearance(self, single: tuple[bool, ...], call: Any, surfaces: tuple[Any, Any]) -> None:
+    def _launch_clearance(self, single: tuple[bool, ...], call: Any, surfaces: tuple[Any, Any], world: World) -> None:
         passes = list_passes(self.tables[0])
-        kernels, given = self.kernels(single, passes), limit_searches(call, 0, self.most)
+        kernels, given = self.kernels(single, passes, world), limit_searches(call, 0, self.most)
         rows = int(call["rows"][0])
         blocks = (rows + BLOCK - 1) // BLOCK
         for k, name in enumerate((*passes, CHECKING)):
@@ -319,9 +321,11 @@ def limit_searches(call: Any, early: int, most: int) -> Any:
     return given.view(f"V{given.itemsize}")
 
 
-def write_whole_source(tables: Tables, single: tuple[bool, ...], names: tuple[str, ...], finish: bool) -> str:
+def write_whole_source(
+    tables: Tables, single: tuple[bool, ...], names: tuple[str, ...], finish: bool, world: World
+) -> str:
     """Return the source of some kernels with its headers, for a problem in float and in double."""
-    return inline_headers(write_source(*tables, single, names, finish=finish))
+    return inline_headers(write_source(*tables, single, names, finish=finish, world=world))
 
 
 @lru_cache(maxsize=16)
@@ -330,6 +334,7 @@ def load_kernels(
     single: tuple[bool, ...],
     names: tuple[str, ...],
     finish: bool,
+    world: World,
     device: int,  # noqa: ARG001 - a kernel belongs to one
 ) -> Kernels:
     """Return the kernels of a problem, shared by equal solvers.
@@ -337,7 +342,7 @@ def load_kernels(
     Generating and loading them again would take as long as solving a million rows.
     """
     problem = marshal.loads(tables)
-    return Kernels({name: write_whole_source(problem, single, (name,), finish) for name in names})
+    return Kernels({name: write_whole_source(problem, single, (name,), finish, world) for name in names})
 
 
 class Kernels:

@@ -290,6 +290,7 @@ def write_source(
     kernels: Sequence[str] | None = None,
     *,
     finish: bool = False,
+    world: tuple[bool, bool] = (True, True),
 ) -> str:
     """Return the translation unit for a device, with `#include`s.
 
@@ -300,6 +301,7 @@ def write_source(
         single: Whether each of the targets, and last the starts, is float.
         kernels: The names of the kernels to include; None for all.
         finish: Whether poses are refined in double.
+        world: Whether regions are placed row by row, and whether some are point clouds or convex meshes.
     """
     filled = {
         "SINGLE": ", ".join(write_number(flag, "") for flag in single[:-1]),
@@ -318,8 +320,9 @@ def write_source(
     text = shared + "".join(f"// {part}" for part in each if part.partition(":")[0] in wanted)
     for mark, words in filled.items():
         text = text.replace(f"/*{mark}*/", words)
+    flags = f"#define POISE_PLACED {world[0]:d}\n#define POISE_CLOUDS {world[1]:d}\n"
     small = "#define POISE_SMALL_BODY\n" if is_small(f32) else ""
-    return write_plan(f32) + small + text
+    return write_plan(f32) + flags + small + text
 
 
 def write_plan(table: Table) -> str:

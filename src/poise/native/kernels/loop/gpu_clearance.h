@@ -193,7 +193,7 @@ template <class P, class T, class IsClear> struct ListedNearest {
       const FamilyAxis<T>& axis = axis_of(form.spec, k);
       const T near = bring_near(axis, q[k], form.gain[k] * start[k] + form.bias[k]);
       q[k] = (minimum(maximum(near, axis.middle - axis.half), axis.middle + axis.half) - form.bias[k]) / form.gain[k];
-      far = maximum(far, absolute(q[k] - start[k]) / (axis.slides ? P::scale : T(1)));
+      far = maximum(far, absolute(q[k] - start[k]) * (axis.slides ? T(1) / P::scale : T(1)));
     }
     POISE_UNROLL_BODY
     for (int c = 0; P::bounded && c < P::n_v; ++c) {
@@ -276,7 +276,7 @@ POISE_FN void list_clear_row(const P& problem, const E& exact, const B& body, co
     found = team.lowest(listed.nearest < T(1e30)) >= 0;
   }
   const int winner = team.least(float(listed.nearest), 0.0f), count = team.sum(listed.count);
-  const bool open = team.lowest(listed.open || suspect.far) >= 0;
+  const bool open = team.lowest(listed.open || (POISE_PLACED && suspect.far)) >= 0;
   if (found && team.rank() == winner) {
     store_pose(problem, io, row, listed.best);
     io.codes[row] = CODE_REACHED;
