@@ -21,6 +21,11 @@ def arm() -> poise.Model:
     return poise.load("ur5e")
 
 
+@pytest.fixture(scope="module")
+def figure() -> poise.Model:
+    return poise.load("humanoid")
+
+
 def make_goal(arm: poise.Model) -> Reach:
     """A pose of the tool 5 cm from its place at rest."""
     T = arm.fk(arm.rest, TIP).copy()
@@ -34,6 +39,22 @@ def test_a_start_in_collision_leaves_it(arm) -> None:
     solution = poise.solve(arm, make_goal(arm), limits=[limit])
     assert solution.status in (Status.REACHED, Status.IN_COLLISION)
     assert solution.reached == (limit.measure_gap(arm, solution.q) >= -ROUNDING)
+
+
+def test_a_start_in_many_collisions_gets_deeper_in_none(figure) -> None:
+    """More of them than the limits that one step considers."""
+    rng, place = np.random.default_rng(4), figure.fk(figure.rest, "hand_l")[:3, 3]
+    centers = place - np.array((0.04, 0.03, 0.0)) + 0.01 * rng.normal(size=(80, 3))
+    limit = Clearance([], 0.01, [Sphere(center, 0.06) for center in centers])
+    start = gaps = clearance_gaps(figure, limit, figure.rest)
+    assert (gaps < 0.0).sum() > 60
+    goal = Reach("hand_l", place + np.array((0.3, 0.2, 0.1)))
+    solution = poise.solve(figure, goal, limits=[limit], record=True, restarts=0, mode="continuous")
+    assert solution.history is not None
+    for q in solution.history.q:
+        before, gaps = gaps, clearance_gaps(figure, limit, q)
+        assert (gaps >= np.minimum(before, 0.0) - ROUNDING).all()
+    assert gaps.min() > 0.5 * start.min()
 
 
 def test_a_world_that_contains_the_body_is_in_collision(arm) -> None:

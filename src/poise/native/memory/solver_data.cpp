@@ -1,6 +1,8 @@
 // solver_data.cpp: memory of a prepared problem.
 #include "memory/solver_data.h"
 
+#include <algorithm>
+
 namespace poise {
 namespace {
 
@@ -83,12 +85,18 @@ void allot_strict(SolverData& solver, std::size_t placements) {
       {&t.frozen_rows, m},
       {&t.start_gaps, n_limits},
       {&t.limit_rows, near * stride},
+      {&t.nearest_gaps, near},
   };
   for (StrictPoint* p : {&t.here, &t.there}) {
     const std::vector<Part> more = point(*p);
     parts.insert(parts.end(), more.begin(), more.end());
   }
   hand_out(parts.data(), parts.size(), t.memory);
+  for (StrictPoint* p : {&t.here, &t.there}) {
+    std::fill_n(p->gaps, n_limits, near_enough);
+    p->near.assign(n_limits, 0);
+    p->n_near = 0;
+  }
   t.inequalities.assign(static_cast<std::size_t>(solver.n_v) + near + m, {});
   t.order.assign(all, 0);
   t.near_limits.assign(near, 0);

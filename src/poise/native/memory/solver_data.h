@@ -20,10 +20,12 @@ enum class Mode : int { NEAREST = 0, REPEATABLE = 1, CONTINUOUS = 2 };
 // A pose with all its evaluated quantities.
 struct StrictPoint {
   double *q, *placements;
-  double *rows, *room;  // residuals of the goals, and how far each may move within its range
-  double* errors;       // errors of each goal in metres and radians
-  double* gaps;         // gaps of the limits, negative if violated
-  double* costs;        // costs of each level, and of the posture
+  double *rows, *room;    // residuals of the goals, and how far each may move within its range
+  double* errors;         // errors of each goal in metres and radians
+  double* gaps;           // gaps of the limits, negative if violated; near_enough unless listed in `near`
+  double* costs;          // costs of each level, and of the posture
+  std::vector<int> near;  // limits: the nearest ones, and all violated ones
+  int n_near = 0;
 };
 
 // The purpose of a descent. run/strict/strict.h has a diagram of these states.
@@ -73,7 +75,7 @@ struct StrictState {
   bool bounds_held = false;           // joints at a bound are excluded from it
   const double* assembled = nullptr;  // the pose of state.J, and its last level
   int assembled_level = 0;
-  double *wanted, *limit_rows;
+  double *wanted, *limit_rows, *nearest_gaps;
   std::vector<Inequality<double>> inequalities;
   std::vector<int> order, near_limits, holds;
   std::vector<char> active, resting, loose;

@@ -130,10 +130,12 @@ void group_pairs(SurfaceData& to, const SurfaceRules& rules) {
   for (std::size_t i = 0; i < count; ++i)
     to.pair_rows[static_cast<std::size_t>(ends[group_of(i)]++)] = to.first_row + static_cast<int>(i);
   const auto first_of = [&](int row) { return rules.pairs[2 * static_cast<std::size_t>(row - to.first_row)]; };
+  const auto before = [&](int a, int b) { return first_of(a) < first_of(b); };
   for (const LinkPair& pair : to.pairs) {
-    std::stable_sort(to.pair_rows.begin() + pair.first, to.pair_rows.begin() + pair.last,
-                     [&](int a, int b) { return first_of(a) < first_of(b); });
+    const auto first = to.pair_rows.begin() + pair.first, last = to.pair_rows.begin() + pair.last;
+    if (!std::is_sorted(first, last, before)) std::stable_sort(first, last, before);
   }
+  to.pair_capsules.reserve(2 * count);
   for (int row : to.pair_rows) {
     for (std::size_t k = 0; k < 2; ++k)
       to.pair_capsules.push_back(rules.first_capsule +

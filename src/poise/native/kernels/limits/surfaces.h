@@ -183,14 +183,55 @@ template <class P, class T> POISE_LARGE_FN T least_gap(const LimitList<T>& limit
   return least;
 }
 
-// The gaps of the rows of two links, after placing the capsules: lower bounds of several rows at once, which are exact
-// for spheres.
-template <class S, class T, class P> POISE_LARGE_FN void measure_pair(const P& problem, const LimitList<T>& limits,
-                                                                      const SurfaceList<T>& list, const LinkPair& pair,
-                                                                      const T* q, T* gaps) {
+// The gaps of a pose that matter to a step, in lengths of the body: of the nearest rows, and of all rows below `least`.
+// The others stay at near_enough.
+template <class T> struct NearGaps {
+  T* gaps;     // of every row
+  int* rows;   // those listed
+  int n_rows;  // so far
+  T* nearest;  // the smallest gaps so far, sorted
+  int most, n_nearest;
+  T least;
+
+  // the gap from which on a row need not be listed
+  POISE_FN T far() const { return n_nearest < most ? T(near_enough) : maximum(least, nearest[most - 1]); }
+
+  POISE_FN void add(int row, T gap) {
+    if (!(gap < far())) return;
+    gaps[row] = gap;
+    rows[n_rows++] = row;
+    if (n_nearest == most && !(gap < nearest[most - 1])) return;
+    if (n_nearest < most) ++n_nearest;
+    int k = n_nearest - 1;
+    for (; k > 0 && nearest[k - 1] > gap; --k) nearest[k] = nearest[k - 1];
+    nearest[k] = gap;
+  }
+};
+
+// Where the rows of a capsule and the other link of a pair end; `k` is the first of them.
+template <class T> POISE_FN int end_of_rows(const SurfaceList<T>& list, const LinkPair& pair, int k) {
+  const SurfaceLink<T>& other = list.links[pair.other];
+  const int c = list.pair_capsules[2 * k], most = k + other.last - other.first;
+  int low = k + 1, high = most < pair.last ? most : pair.last;
+  // ends: when they meet
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (list.pair_capsules[2 * middle] == c)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// Adds rows [first, last) of a pair of links, after placing the capsules: lower bounds of several rows at once, which
+// are exact for spheres.
+template <class S, class T, class P> POISE_FN void add_pairs(const P& problem, const LimitList<T>& limits,
+                                                             const SurfaceList<T>& list, int first, int last,
+                                                             const T* q, NearGaps<T>& near) {
   constexpr int lanes = ScalarTraits<S>::lanes;
-  for (int first = pair.first; first < pair.last; first += lanes) {
-    const int count = pair.last - first < lanes ? pair.last - first : lanes;
+  for (; first < last; first += lanes) {
+    const int count = last - first < lanes ? last - first : lanes;
     T apart[3][lanes] = {}, sizes[lanes] = {}, halves[lanes] = {}, bounds[lanes];
     for (int j = 0; j < count; ++j) {
       const int* of = list.pair_capsules + 2 * (first + j);
@@ -204,34 +245,34 @@ template <class S, class T, class P> POISE_LARGE_FN void measure_pair(const P& p
     gather_row(sizes, size);
     scatter_row((square_root(dot(x, x)) - size) / S(problem.scale), bounds);
     for (int j = 0; j < count; ++j) {
+      if (!(bounds[j] < near.far())) continue;
       const int row = list.pair_rows[first + j];
-      const bool enough = halves[j] == T(0) || bounds[j] > T(near_enough);
-      gaps[row] = enough ? bounds[j] : gap_of(problem, limits, row, q);
+      near.add(row, halves[j] == T(0) ? bounds[j] : gap_of(problem, limits, row, q));
     }
   }
 }
 
-// The gaps of all rows, after placing the capsules. Rows of links and regions farther apart than near_enough get their
-// common lower bound.
-template <class S, class T, class P> POISE_LARGE_FN void measure_gaps(const P& problem, const LimitList<T>& limits,
-                                                                      const SurfaceList<T>& list, const T* q,
-                                                                      const T* placements, T* gaps) {
-  const T far = T(near_enough) * problem.scale;
+// Adds the rows of a clearance, after placing the capsules. Balls exclude most of them.
+template <class S, class T, class P> POISE_LARGE_FN void add_gaps(const P& problem, const LimitList<T>& limits,
+                                                                  const SurfaceList<T>& list, const T* q,
+                                                                  const T* placements, NearGaps<T>& near) {
   bound_gaps<S>(limits, list, placements);
   for (int l = 0; l < list.n_links; ++l) {
     for (int r = 0; r < list.n_planes + list.n_solids && list.links[l].world_row >= 0; ++r) {
-      const T bound = list.bounds[l * (list.n_planes + list.stride) + r];
-      visit_rows(list, l, r,
-                 [&](int row) { gaps[row] = bound > far ? bound / problem.scale : gap_of(problem, limits, row, q); });
+      if (!(list.bounds[l * (list.n_planes + list.stride) + r] < near.far() * problem.scale)) continue;
+      visit_rows(list, l, r, [&](int row) { near.add(row, gap_of(problem, limits, row, q)); });
     }
   }
   for (int i = 0; i < list.n_pairs; ++i) {
     const LinkPair& pair = list.pairs[i];
-    const T bound = bound_of_pair(list, pair);
-    if (bound > far)
-      for (int k = pair.first; k < pair.last; ++k) gaps[list.pair_rows[k]] = bound / problem.scale;
-    else
-      measure_pair<S>(problem, limits, list, pair, q, gaps);
+    if (!(bound_of_pair(list, pair) < near.far() * problem.scale)) continue;
+    const T reach = list.links[pair.other].radius + list.distance;
+    for (int k = pair.first, last; k < pair.last; k = last) {
+      last = end_of_rows(list, pair, k);
+      const T* center = list.centers + 3 * pair.other;
+      if (are_balls_near(limits, list.pair_capsules[2 * k], center, reach, near.far() * problem.scale))
+        add_pairs<S>(problem, limits, list, k, last, q, near);
+    }
   }
 }
 

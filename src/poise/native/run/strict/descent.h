@@ -59,7 +59,7 @@ bool try_step(SolverData& solver, int level, S& trust) {
   if (before > 0.0 && measure_violation(solver, t.there) < tuning.comes_back * before)
     return !opens_loops(solver, t.here, t.there, level);
   if (touching && t.there.costs[level] <= t.here.costs[level] * (1.0 + tuning.touching_slack) &&
-      touches_nothing(solver, t.there))
+      touches_nothing(t.there))
     return true;
   if (!(t.there.costs[level] < t.here.costs[level] * (finish ? 1.0 + tuning.finish_slack : 1.0))) return false;
   const S fell = t.here.costs[level] - t.there.costs[level];

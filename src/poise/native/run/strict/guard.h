@@ -43,15 +43,15 @@ S measure_excess(const SolverData& solver, const StrictPoint& from, const Strict
     worst = maximum(worst, (p.errors[2 * g] - t.error_guard[2 * g]) / solver.scale);
     worst = maximum(worst, p.errors[2 * g + 1] - t.error_guard[2 * g + 1]);
   }
-  for (std::size_t i = 0; i < solver.limits.size(); ++i)
-    worst = maximum(worst, minimum(from.gaps[i], tuning.hair) - p.gaps[i]);
+  for (int k = 0; k < p.n_near; ++k)
+    worst = maximum(worst, minimum(from.gaps[p.near[k]], tuning.hair) - p.gaps[p.near[k]]);
   return worst;
 }
 
 // Whether a pose violates a limit that the start kept, or violates one further. A search from a seed may do so.
 bool breaks_anew(const SolverData& solver, const StrictPoint& p) {
-  for (std::size_t i = 0; i < solver.limits.size(); ++i) {
-    if (p.gaps[i] < minimum(solver.strict_state.start_gaps[i], 0.0)) return true;
+  for (int k = 0; k < p.n_near; ++k) {
+    if (p.gaps[p.near[k]] < minimum(solver.strict_state.start_gaps[p.near[k]], 0.0)) return true;
   }
   return false;
 }
@@ -60,7 +60,7 @@ bool breaks_anew(const SolverData& solver, const StrictPoint& p) {
 // the joints off their bounds, which is cheap and usually enough.
 bool correct_trial(SolverData& solver, int level, S trust) {
   StrictState& t = solver.strict_state;
-  const auto kept = [&] { return keeps_limits(solver, t.here, t.there) && keeps_above(solver, t.there, level); };
+  const auto kept = [&] { return keeps_limits(t.here, t.there) && keeps_above(solver, t.there, level); };
   const bool goes_on = solver.mode == Mode::CONTINUOUS;
   const S slowest = goes_on ? tuning.frame_convergence : tuning.convergence;
   S excess = measure_excess(solver, t.here, t.there, level);
@@ -99,9 +99,9 @@ void freeze_above(SolverData& solver, int level, bool all) {
 }
 
 // Whether every limit of a point has at least a tiny gap.
-bool touches_nothing(const SolverData& solver, const StrictPoint& p) {
-  for (std::size_t i = 0; i < solver.limits.size(); ++i) {
-    if (p.gaps[i] < tuning.hair) return false;
+bool touches_nothing(const StrictPoint& p) {
+  for (int k = 0; k < p.n_near; ++k) {
+    if (p.gaps[p.near[k]] < tuning.hair) return false;
   }
   return true;
 }

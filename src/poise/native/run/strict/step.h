@@ -19,6 +19,24 @@ auto cut_problem(const SolverData& solver, int level) {
   return problem;
 }
 
+// Lists the limits near the pose p.q, with their gaps.
+void measure_limits(SolverData& solver, StrictPoint& p) {
+  const auto problem = solver.problem();
+  const LimitList<double> limits = solver.limit_list();
+  for (int k = 0; k < p.n_near; ++k) p.gaps[p.near[k]] = near_enough;
+  const int most = static_cast<int>(solver.strict_state.near_limits.size());
+  NearGaps<S> near{p.gaps, p.near.data(), 0, solver.strict_state.nearest_gaps, most, 0, tuning.hair};
+  place_capsules(limits, p.placements);
+  int row = 0;
+  for (SurfaceData& surfaces : solver.surfaces) {
+    for (; row < surfaces.first_row; ++row) near.add(row, gap_of(problem, limits, row, p.q));
+    add_gaps<NativePack<S>>(problem, limits, surfaces.list(), p.q, p.placements, near);
+    row += surfaces.n_rows;
+  }
+  for (; row < limits.n; ++row) near.add(row, gap_of(problem, limits, row, p.q));
+  p.n_near = near.n_rows;
+}
+
 // Evaluates everything about the pose p.q that levels 0 ... level need.
 void evaluate_point(SolverData& solver, StrictPoint& p, int level) {
   const auto problem = cut_problem(solver, level);
@@ -34,21 +52,13 @@ void evaluate_point(SolverData& solver, StrictPoint& p, int level) {
       p.costs[k] += p.rows[r] * p.rows[r];
   }
   if (level == levels) p.costs[levels] = posture_cost(problem, p.q, solver.posture(), solver.state.work.b);
-  const LimitList<double> limits = solver.limit_list();
-  place_capsules(limits, p.placements);
-  int row = 0;
-  for (SurfaceData& surfaces : solver.surfaces) {
-    for (; row < surfaces.first_row; ++row) p.gaps[row] = gap_of(problem, limits, row, p.q);
-    measure_gaps<NativePack<S>>(problem, limits, surfaces.list(), p.q, p.placements, p.gaps);
-    row += surfaces.n_rows;
-  }
-  for (; row < limits.n; ++row) p.gaps[row] = gap_of(problem, limits, row, p.q);
+  measure_limits(solver, p);
 }
 
 // Returns the largest violation of a limit, 0 or less if there is none.
 double measure_violation(const SolverData& solver, const StrictPoint& p) {
   double worst = outside_of(solver.problem(), solver.settings, p.q);
-  for (std::size_t i = 0; i < solver.limits.size(); ++i) worst = maximum(worst, -p.gaps[i]);
+  for (int k = 0; k < p.n_near; ++k) worst = maximum(worst, -p.gaps[p.near[k]]);
   return worst;
 }
 
@@ -61,9 +71,9 @@ bool are_goals_within(const StrictPoint& p, int first, int last, const double* b
 }
 
 // Whether a step violates no limit, and no violated one further.
-bool keeps_limits(const SolverData& solver, const StrictPoint& from, const StrictPoint& to) {
-  for (std::size_t i = 0; i < solver.limits.size(); ++i) {
-    if (to.gaps[i] < minimum(from.gaps[i], tuning.hair)) return false;
+bool keeps_limits(const StrictPoint& from, const StrictPoint& to) {
+  for (int k = 0; k < to.n_near; ++k) {
+    if (to.gaps[to.near[k]] < minimum(from.gaps[to.near[k]], tuning.hair)) return false;
   }
   return true;
 }
@@ -161,9 +171,10 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
     w.x[c] = minimum(maximum(0.0, low), high);
   }
   const S horizon = minimum(2.0 * trust + tuning.horizon, near_enough);
-  if (limits.n) place_capsules(limits, p.placements);
+  if (p.n_near) place_capsules(limits, p.placements);
   std::size_t count = 0;
-  for (int i = 0; i < limits.n; ++i) {
+  for (int j = 0; j < p.n_near; ++j) {
+    const int i = p.near[j];
     if (p.gaps[i] > horizon) continue;
     std::size_t k = count < t.near_limits.size() ? count++ : count;  // the nearest ones, sorted
     if (k == count && k > 0 && p.gaps[t.near_limits[k - 1]] <= p.gaps[i]) continue;

@@ -196,7 +196,7 @@ void move_where_forced(SolverData& solver, int levels) {
     copy_configuration(solver.problem(), t.here.q, t.there.q);
     move_as_forced(solver, share, t.there.q);
     evaluate_point(solver, t.there, levels);
-    if (!keeps_limits(solver, t.here, t.there)) continue;
+    if (!keeps_limits(t.here, t.there)) continue;
     std::swap(t.here, t.there);
     return;
   }
