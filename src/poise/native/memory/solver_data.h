@@ -181,7 +181,9 @@ struct SolverData {
   int total_steps = 0, total_searches = 0, winner = 0;
   Outcome outcome = Outcome::RUNNING;
   bool out_of_time = false, proved_unreachable = false;
-  int colliding = 0;  // listed poses, each in collision; 0 unless all of them are
+  bool searched = false;              // the caller has made the first search without the limits,
+  const double* known_end = nullptr;  // and this is its end, if it reaches
+  int colliding = 0;                  // listed poses, each in collision; 0 unless all of them are
   double seconds = 0.0;
   Watch watch;
   std::vector<double> best_q, best_errors;

@@ -111,6 +111,12 @@ bool search_freely(SolverData& free, int search, Clock::time_point begun) {
   return free.state.best_reached;
 }
 
+// Makes a known pose, if any, the end of the last search without the limits; true if there is one.
+bool take_end(SolverData& free, const S* q) {
+  if (q) copy_configuration(free.problem(), q, free.state.best_q);
+  return free.state.best_reached = q != nullptr;
+}
+
 // Lists the poses of the only goal, in the order in which they are tried; returns their number.
 int list_candidates(SolverData& solver, const SolverData& free, const ClosedForm<double>& form, int values) {
   ListMemory& memory = solver.listed;
@@ -235,7 +241,7 @@ bool find_candidate(SolverData& solver, SolverData& free, Clock::time_point begu
     const Listing nearest = start_at_listed(solver, free, free.branches->form, 0, suspect, begun);
     if (nearest == Listing::FOUND || nearest == Listing::BLOCKED) return nearest == Listing::FOUND;
   }
-  const bool reached = search_freely(free, 0, begun);
+  const bool reached = solver.searched ? take_end(free, solver.known_end) : search_freely(free, 0, begun);
   if (!posed && start_at_end(solver, free, suspect)) return true;
   find_more_proofs(free);
   if (!reached && decide_at_once(free, free.targets.data())) {

@@ -180,9 +180,14 @@ void end_limited(Worker& worker, Slot& slot, const SearchEnd& end) {
   read_places(worker, slot.row);
   slot.steps = end.steps;
   slot.searches = 1;
-  if (!end.reached || !solver_ops().keeps_limits(own, q) || !within_tolerance(problem, errors, 1.0) ||
-      outside_of(problem, own.settings, q) > 0.0) {
+  const bool kept = end.reached && solver_ops().keeps_limits(own, q);
+  const bool reached =
+      end.reached && within_tolerance(problem, errors, 1.0) && !(outside_of(problem, own.settings, q) > 0.0);
+  if (!kept || !reached) {
+    own.searched = true;
+    own.known_end = reached ? q : nullptr;
     search_alone(worker, slot);
+    own.searched = false;
     return;
   }
   write_pose(worker.job, slot.row, q, errors, ROW_REACHED);
