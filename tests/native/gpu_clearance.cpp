@@ -70,11 +70,9 @@ template <class P, class B, class Io> void gather_by_teams(const P& problem, con
                                                            const ClearanceCall<double>& clear, int searches,
                                                            const std::vector<int>& left) {
   if constexpr (has_teams<P>) {
-    const f32::Rest rest;
     const Settings<float> settings = f32::settings();
-    const Posture<float> posture = rest.posture();
     TeamMemory<P, float> numbers{};
-    TeamSearch<P, float, Alone> search{problem, settings, posture, numbers};
+    TeamSearch<P, float, Alone> search{problem, settings, numbers};
     Suspect suspect;
     int next = 0;
     ClearSearches work{io,
@@ -105,7 +103,6 @@ int main(int argc, char** argv) {
 
   const f32::Problem problem;
   const f64::Problem exact;
-  const f32::Rest rest;
   const std::size_t width = f32::model_q, n = starts.size() / width;
   const int rows = static_cast<int>(n);
   std::vector<signed char> verdicts;
@@ -145,9 +142,8 @@ int main(int argc, char** argv) {
   };
   for (int row = 0; row < rows; ++row) {
     bool open = true;
-    if constexpr (f32::begins_at_branch) open = place_row(problem, f32::settings(), io, row);
-    if (open)
-      search_row_together<M>(problem, f32::settings(), rest.posture(), io, 0, searches, row, Alone{}, memory, state);
+    if constexpr (f32::begins_at_branch) open = place_row(problem, f32::settings(), f32::Rest{}.posture(), io, row);
+    if (open) search_row_together<M>(problem, f32::settings(), io, 0, searches, row, Alone{}, memory, state);
     if (check(row)) left.push_back(row);
   }
   clear.last = 1;
@@ -156,8 +152,7 @@ int main(int argc, char** argv) {
     if constexpr (lists) {
       list_clear_row(problem, exact, moving, io, coarse, row, Alone{});
     } else if constexpr (!has_teams<f32::Problem>) {
-      gather_clear_row<M>(problem, f32::settings(), rest.posture(), moving, io, clear, searches, row, Alone{}, memory,
-                          state);
+      gather_clear_row<M>(problem, f32::settings(), moving, io, clear, searches, row, Alone{}, memory, state);
     }
     if (check(row)) return 4;
   }

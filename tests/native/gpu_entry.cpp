@@ -116,28 +116,26 @@ template <class P, class Io>
 std::size_t search_by_teams(const P& problem, const Io& io, int early, int searches, bool alone) {
   TeamMemory<P, float> memory;
   std::memset(static_cast<void*>(&memory), 0xff, sizeof(memory));  // NaN: shared memory has no initial values
-  const f32::Rest rest;
   const auto settings = f32::settings();
-  const auto posture = rest.posture();
   std::vector<SearchKey> keys(static_cast<std::size_t>(io.rows));
   std::vector<int> hard;
   int next = 0;
   const auto count = [&next] { return next++; };
   run_team(alone, [&](auto team) {
-    TeamSearch<P, float, decltype(team)> search{problem, settings, posture, memory, team};
+    TeamSearch<P, float, decltype(team)> search{problem, settings, memory, team};
     EarlySearches first{io, keys.data(), early, searches, count, [&hard](int row) { hard.push_back(row); }};
     run_searches(search, first, Alone{});
   });
   const int missed = static_cast<int>(hard.size());
   next = 0;
   run_team(alone, [&](auto team) {
-    TeamSearch<P, float, decltype(team)> search{problem, settings, posture, memory, team};
+    TeamSearch<P, float, decltype(team)> search{problem, settings, memory, team};
     LateSearches late{io, keys.data(), hard.data(), missed, early, searches, count};
     run_searches(search, late, Alone{});
   });
   next = 0;
   run_team(alone, [&](auto team) {
-    TeamSearch<P, float, decltype(team)> search{problem, settings, posture, memory, team};
+    TeamSearch<P, float, decltype(team)> search{problem, settings, memory, team};
     RepeatedSearches again{io, keys.data(), hard.data(), missed, count};
     run_searches(search, again, Alone{});
   });
@@ -190,7 +188,6 @@ int main(int argc, char** argv) {
   io.best = best.data();
   io.seeds = seeds.data();
 
-  const f32::Rest rest;
   int next = 0;
   if constexpr (has_teams<f32::Problem>) {
     std::printf("hard %zu\n", search_by_teams(problem, io, early < 1 ? 1 : early, searches, early > 0));
@@ -198,16 +195,17 @@ int main(int argc, char** argv) {
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
   const auto search = [&](int row, int from, int to) {
-    search_row_together<M>(problem, f32::settings(), rest.posture(), io, from, to, row, Alone{}, memory, state);
+    search_row_together<M>(problem, f32::settings(), io, from, to, row, Alone{}, memory, state);
   };
   if constexpr (has_teams<f32::Problem>) {
   } else if constexpr (f32::begins_at_branch) {
+    const f32::Rest rest;
     for (int row = 0; row < rows; ++row) {
-      if (place_row(problem, f32::settings(), io, row)) hard.push_back(row);
+      if (place_row(problem, f32::settings(), rest.posture(), io, row)) hard.push_back(row);
     }
   } else if (early > 0) {
     search_rows<M>(
-        problem, f32::settings(), rest.posture(), io, early, searches, [&next] { return next++; },
+        problem, f32::settings(), io, early, searches, [&next] { return next++; },
         [&hard](int row) { hard.push_back(row); }, Alone{});
   } else {
     const int most = f32::n_closed > 0 && first_round < searches ? first_round : searches;
@@ -223,7 +221,9 @@ int main(int argc, char** argv) {
   const f64::Rest exact_rest;
   for (int row = 0; row < rows; ++row) {
     if (finish) {
-      finish_row<M>(exact, f64::settings(), exact_rest.posture(), io, row);
+      finish_row<M, f64::Problem::has_posture>(exact, f64::settings(), exact_rest.posture(), io, row);
+    } else if constexpr (f64::Problem::has_posture) {
+      rest_row<M>(exact, f64::settings(), exact_rest.posture(), io, row);
     } else {
       check_row(exact, io, row);
     }

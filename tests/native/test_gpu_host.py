@@ -94,6 +94,17 @@ def gazing() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     return model, goals, targets
 
 
+def rested(make: Callable[[], tuple[poise.Model, list[Goal], dict[str, Any]]]) -> Any:
+    """The same problem with a posture."""
+
+    def make_rested() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+        model, goals, targets = make()
+        return model, [*goals, Rest()], targets
+
+    return make_rested
+
+
+RESTED = {"panda": rested(panda), "six": rested(six), "humanoid": rested(humanoid), "turned": turned}
 PROBLEMS = {"panda": panda, "mixed": mixed, "six": six, "humanoid": humanoid, "turned": turned, "gazing": gazing}
 
 
@@ -193,10 +204,6 @@ def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: 
     if len(names) == len(goals):
         # another compiler rounds elsewhere, and searches are sensitive
         assert np.mean(device.steps == cpu.steps) > 0.5
-    else:
-        # the posture: about as near to rest as the strict solver brings it
-        apart, wanted = (np.linalg.norm(x[good] - model.rest, axis=1) for x in (q, cpu.q))
-        assert np.median(apart / wanted) < 1.05
     if name == "six":  # by its nearest branch, as on the CPU
         placed = good & (device.steps == 1)
         assert placed.mean() > 0.8
@@ -225,6 +232,30 @@ def test_double_refines_beyond_the_precision_of_float(name: str, build: Build) -
     rows = [solver.goals[x] for x in solver.row_names]
     judged = poise.solve_batch(model, rows, {x: T[good] for x, T in targets.items()}, q, restarts=0, max_steps=1)
     assert (judged.steps == 0).all()
+
+
+@pytest.mark.parametrize("finish", [False, True])
+@pytest.mark.parametrize("name", RESTED)
+def test_a_posture_is_followed_as_on_the_cpu(name: str, finish: bool, build: Build) -> None:
+    model, goals, targets = RESTED[name]()
+    solver = prepare(model, goals, restarts=12)
+    starts = model.integrate(model.rest, np.random.default_rng(8).uniform(-0.3, 0.3, (ROWS, model.nv)))
+    starts = model.clamp(starts)
+    device = run(build(solver, finish), solver, targets, starts, 4, finish)
+    cpu = poise.solve_batch(model, goals, targets, starts, restarts=12, dtype="float64" if finish else "float32")
+    both = device.reached.astype(bool) & cpu.reached
+    assert np.mean(device.reached.astype(bool) == cpu.reached) > 0.96
+    cost, wanted = (
+        (model.difference(model.rest, q[both].astype(np.float64)) ** 2).sum(axis=1) for q in (device.q, cpu.q)
+    )
+    # Both descents end after three steps that each gain less than 1e-4 of the cost: at a rate of convergence of up to
+    # 0.9, less than 1e-3 is then left. A search that needs restarts may end in another valley.
+    same = np.abs(cost / wanted - 1.0) < 1e-3
+    assert same.mean() > (0.9 if name == "panda" else 0.95)
+    assert np.median(np.abs(cost / wanted - 1.0)) < 1e-4
+    assert np.mean(cost > 1.001 * wanted) < 0.05
+    if name == "six":  # the branch that the posture prefers
+        assert np.abs(device.q - cpu.q)[both].max() < 0.01
 
 
 def test_a_team_keeps_a_first_priority_while_a_second_one_misses(build: Build) -> None:

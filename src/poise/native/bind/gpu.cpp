@@ -94,9 +94,9 @@ nb::dict reachable_in(const SolverData& solver, const Reachable<double>& r, cons
                  MEMBER(r, farthest));
 }
 
-// whether a row begins at the nearest branch of its only goal: the branches are all poses, and no posture prefers one
+// whether a row begins at a branch of its only goal: the branches are all poses
 bool begins_at_branch(const SolverData& solver) {
-  return solver.branches && solver.branches->exact && solver.goals.size() == 1 && solver.posture_gain.empty();
+  return solver.branches && solver.branches->exact && solver.goals.size() == 1;
 }
 
 template <class T> AnyDict problem_in(const SolverData& solver) {

@@ -72,7 +72,7 @@ using Given = GoalsCall<f32::n_goals>;
 // the meaning of the counters
 enum : int { NEXT_ROW, HARD, NEXT_AGAIN, MISSED, NEXT_DECIDED, UNDECIDED, NEXT_HARD };
 
-// a row of six joints with a closed form begins at its nearest branch; if that misses, the row counts as abandoned
+// a row of six joints with a closed form begins at a branch; if that misses, the row counts as abandoned
 constexpr bool begins_at_branch = f32::begins_at_branch;
 
 // with closed forms, abandoned rows are decided before they are searched to the end
@@ -120,12 +120,15 @@ POISE_FN DeviceRows<float, f32::n_goals> rows_of(const Given& given) {
   return io;
 }
 
-// the pose of a row in double: refined if `finish`, and checked
-template <bool finish> POISE_FN void end_row(const DeviceRows<float, f32::n_goals>& io, int row) {
+// the pose of a row in double: refined if `finish`, moved to its posture if it `rests`, and checked
+template <bool finish, bool rests = f64::Problem::has_posture>
+POISE_FN void end_row(const DeviceRows<float, f32::n_goals>& io, int row) {
   const f64::Problem problem;
+  const f64::Rest rest;
   if constexpr (finish) {
-    const f64::Rest rest;
-    finish_row<M>(problem, f64::settings(), rest.posture(), io, row);
+    finish_row<M, rests>(problem, f64::settings(), rest.posture(), io, row);
+  } else if constexpr (rests) {
+    rest_row<M>(problem, f64::settings(), rest.posture(), io, row);
   } else {
     check_row(problem, io, row);
   }
@@ -150,10 +153,8 @@ POISE_FN SearchKey* keys_of(const Given& given) { return reinterpret_cast<Search
 
 template <class Own = Team, class Work> POISE_FN void search_by_teams(Work& work) {
   const f32::Problem problem;
-  const f32::Rest rest;
   const Settings<float> settings = f32::settings();
-  const Posture<float> posture = rest.posture();
-  TeamSearch<f32::Problem, float, Own> search{problem, settings, posture, team_numbers[threadIdx.x / Own::size()]};
+  TeamSearch<f32::Problem, float, Own> search{problem, settings, team_numbers[threadIdx.x / Own::size()]};
   run_searches(search, work, Warp{});
 }
 
@@ -161,19 +162,19 @@ template <class Own = Team, class Work> POISE_FN void search_by_teams(Work& work
 extern "C" __global__ void __launch_bounds__(32) search_few(const Given given) {
   const auto io = rows_of(given);
   const f32::Problem problem;
-  const f32::Rest rest;
   const Warp team;
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
   const int row = static_cast<int>(blockIdx.x);
   bool left = true;
   if constexpr (begins_at_branch) {
-    if (team.rank() == 0) left = place_row(problem, f32::settings(), io, row);
+    const f32::Rest rest;
+    if (team.rank() == 0) left = place_row(problem, f32::settings(), rest.posture(), io, row);
     left = __any_sync(everyone, team.rank() == 0 && left);
     __syncwarp();
   }
   if (left) {
-    search_row_together<M>(problem, f32::settings(), rest.posture(), io, 0, given.most, row, team, memory, state);
+    search_row_together<M>(problem, f32::settings(), io, 0, given.most, row, team, memory, state);
   }
   __syncwarp();
   if (team.rank() == 0) end_row</*FINISH*/>(io, row);
@@ -181,8 +182,9 @@ extern "C" __global__ void __launch_bounds__(32) search_few(const Given given) {
 
 // kernel place_rows: one thread per row
 extern "C" __global__ void __launch_bounds__(128) place_rows(const Given given) {
+  const f32::Rest rest;
   const int row = row_of_thread();
-  if (row < given.rows && place_row(f32::Problem{}, f32::settings(), rows_of(given), row))
+  if (row < given.rows && place_row(f32::Problem{}, f32::settings(), rest.posture(), rows_of(given), row))
     RowList{given.hard, given.counters + HARD}.add(row);
 }
 
@@ -190,9 +192,8 @@ extern "C" __global__ void __launch_bounds__(128) place_rows(const Given given) 
 extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/) search_rows(const Given given) {
   const auto io = rows_of(given);
   const f32::Problem problem;
-  const f32::Rest rest;
   search_rows<M>(
-      problem, f32::settings(), rest.posture(), io, given.early, given.most, Queue{given.counters},
+      problem, f32::settings(), io, given.early, given.most, Queue{given.counters},
       [=](int row) { given.hard[atomicAdd(given.counters + HARD, 1)] = row; }, Warp{});
 }
 
@@ -201,7 +202,6 @@ extern "C" __global__ void __launch_bounds__(128) search_again(const Given given
   if (!searches_again(given)) return;
   const auto io = rows_of(given);
   const f32::Problem problem;
-  const f32::Rest rest;
   const Warp team;
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
@@ -213,7 +213,7 @@ extern "C" __global__ void __launch_bounds__(128) search_again(const Given given
     if (k >= count) return;
     const int row = given.hard[k], first = io.searches[row];
     const int last = given.most < first + again_searches ? given.most : first + again_searches;
-    search_row_together<M>(problem, f32::settings(), rest.posture(), io, first, last, row, team, memory, state);
+    search_row_together<M>(problem, f32::settings(), io, first, last, row, team, memory, state);
     __syncwarp();
     if (team.rank() == 0 && is_missed(io.codes[row])) missed.add(row);
   }
@@ -234,11 +234,9 @@ extern "C" __global__ void __launch_bounds__(32) settle_few(const Given given) {
   __syncwarp();
   if (is_missed(io.codes[row]) && given.early < given.most) {
     const f32::Problem problem;
-    const f32::Rest rest;
     SearchMemory<f32::Problem, float> memory;
     LaneState<float> state = memory.state();
-    search_row_together<M>(problem, f32::settings(), rest.posture(), io, given.early, given.most, row, team, memory,
-                           state);
+    search_row_together<M>(problem, f32::settings(), io, given.early, given.most, row, team, memory, state);
   }
   __syncwarp();
   if (team.rank() == 0) end_row</*FINISH*/>(io, row);
@@ -264,7 +262,6 @@ extern "C" __global__ void __launch_bounds__(128, 1) decide_rows(const Given giv
 extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given) {
   const auto io = rows_of(given);
   const f32::Problem problem;
-  const f32::Rest rest;
   const Warp team;
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
@@ -275,8 +272,7 @@ extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given)
     const int k = take_together(team, given.counters + NEXT_HARD);
     if (k >= count) return;
     const int row = left.rows[k];
-    search_row_together<M>(problem, f32::settings(), rest.posture(), io, io.searches[row], given.most, row, team,
-                           memory, state);
+    search_row_together<M>(problem, f32::settings(), io, io.searches[row], given.most, row, team, memory, state);
   }
 }
 
@@ -324,7 +320,7 @@ extern "C" __global__ void __launch_bounds__(128) check_clear(const Given given,
   const int step = static_cast<int>(gridDim.x * blockDim.x);
   for (int k = row_of_thread(); k < count; k += step) {
     const int row = clear.last ? left.rows[k] : k;
-    if (clear.last && io.codes[row] != CODE_IN_COLLISION) end_row</*FINISH*/>(io, row);
+    if (clear.last && io.codes[row] != CODE_IN_COLLISION) end_row</*FINISH*/, false>(io, row);
     if (check_clear_row(exact, moving, io, clear, row)) left.add(row);
   }
 }
@@ -333,7 +329,6 @@ extern "C" __global__ void __launch_bounds__(128) check_clear(const Given given,
 extern "C" __global__ void __launch_bounds__(128) gather_clear(const Given given, const ClearanceCall<double> clear) {
   const auto io = rows_of(given);
   const f32::Problem problem;
-  const f32::Rest rest;
   const body::Problem moving;
   const Warp team;
   SearchMemory<f32::Problem, float> memory;
@@ -343,8 +338,7 @@ extern "C" __global__ void __launch_bounds__(128) gather_clear(const Given given
   for (;;) {
     const int k = take_together(team, clear.counters + 1);
     if (k >= count) return;
-    gather_clear_row<M>(problem, f32::settings(), rest.posture(), moving, io, clear, given.most, clear.rows[k], team,
-                        memory, state);
+    gather_clear_row<M>(problem, f32::settings(), moving, io, clear, given.most, clear.rows[k], team, memory, state);
     __syncwarp();
   }
 }

@@ -69,7 +69,7 @@ def list_passes(table: Table) -> tuple[str, ...]:
 
 
 def begins_at_branch(table: Table) -> bool:
-    """Return whether a row begins at the nearest branch of its closed form, which moves every joint of the problem."""
+    """Return whether a row begins at a branch of its closed form, which moves every joint of the problem."""
     form = table["branch"] if table["closed"] else None
     return form is not None and list_places(table) == form["q_index"][: form["joints"]]
 

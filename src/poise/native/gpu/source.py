@@ -218,6 +218,7 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
         f"  static constexpr T scale = {write_number(float(table['scale']), real)};",
         f"  static constexpr bool begins_at_branch = {shelf.space}::begins_at_branch;",
         f"  static constexpr bool has_relations = {write_number(has_relations(table), real)};",
+        f"  static constexpr bool has_posture = {write_number(bool(table['gain']), real)};",
         f"  static constexpr bool bounded = {write_number(bounded, real)};",
         f"  static POISE_FN constexpr T fraction() {{ return {write_number(float(table['fraction']), real)}; }}",
         write_static("int", "place", lookup("int", "places", places)),

@@ -84,7 +84,7 @@ template <class P, class B, class T> POISE_FN bool check_clear_row(const P& prob
 // One thread of a team on the remaining searches of one row, all threads together: of the clear ends of a round, the
 // one nearest to the start.
 template <int M, class P, class B, class T, class Team>
-POISE_FN void gather_clear_row(const P& problem, const Settings<T>& settings, const Posture<T>& posture, const B& body,
+POISE_FN void gather_clear_row(const P& problem, const Settings<T>& settings, const B& body,
                                const DeviceRows<T, P::n_goals>& io, const ClearanceCall<double>& clear, int searches,
                                int row, Team team, SearchMemory<P, T>& memory, LaneState<T>& state) {
   Suspect suspect;
@@ -103,7 +103,8 @@ POISE_FN void gather_clear_row(const P& problem, const Settings<T>& settings, co
     }
     // ends: an unfinished search makes a step, and at most max_steps of them
     while (team.lowest(!finished) >= 0) {
-      if (!finished) finished = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
+      if (!finished)
+        finished = advance_lanes<M>(problem, settings, no_posture<T>(), memory.targets, P::fraction(), state);
     }
     const bool reached = takes_part && is_set(state.reached);
     const Gap gap = judge_row_gap(problem, body, io, clear, row, memory.best_q, suspect, reached);

@@ -14,7 +14,7 @@
 // same code runs on a CPU, for tests.
 #pragma once
 #include "kernels/goals/targets.h"
-#include "kernels/loop/lanes.h"
+#include "kernels/loop/gpu_posture.h"
 #include "kernels/problem/reachable.h"
 
 namespace poise {
@@ -84,6 +84,9 @@ template <class P, class T> struct SearchMemory {
   }
 };
 
+// searches aim at the goals alone; the posture follows at the end (gpu_posture.h)
+template <class T> POISE_FN Posture<T> no_posture() { return {nullptr, nullptr}; }
+
 // ---------------------------------------------------------------------------------------------- one row
 
 // coordinate `place` of the row's start
@@ -119,15 +122,15 @@ template <class T> POISE_FN bool load_quaternion(T* w) {
 }
 
 // the row's own start; quaternions are normalised
-template <class P, class T>
-POISE_FN bool load_start(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, T* q) {
-  T sum = T(0);
+template <class P, class T, class S>
+POISE_FN bool load_start(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, S* q) {
+  S sum = S(0);
   POISE_UNROLL_BODY
   for (int k = 0; k < P::n_q; ++k) {
-    q[k] = T(start_of(io, row, P::place(k)));
+    q[k] = S(start_of(io, row, P::place(k)));
     sum += q[k] - q[k];
   }
-  bool good = sum == T(0);
+  bool good = sum == S(0);
   POISE_UNROLL_BODY
   for (int i = 0; i < problem.n_coordinates; ++i) {
     const Coordinate c = problem.coordinates[i];
@@ -144,8 +147,8 @@ POISE_FN void load_pose(const P&, const DeviceRows<T, P::n_goals>& io, int row, 
 }
 
 // the start of search number `search`; false if the row's start is invalid
-template <class P, class T>
-POISE_FN bool load_seed(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, int search, T* q) {
+template <class P, class T, class S>
+POISE_FN bool load_seed(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, int search, S* q) {
   const bool good = load_start(problem, io, row, q);
   if (search == 0) {
     if constexpr (P::begins_at_branch) load_pose(problem, io, row, q);
@@ -153,7 +156,7 @@ POISE_FN bool load_seed(const P& problem, const DeviceRows<T, P::n_goals>& io, i
   }
   const T* seed = io.seeds + (search - 1) * P::n_q;
   POISE_UNROLL_BODY
-  for (int k = 0; k < P::n_q; ++k) q[k] = P::relative(k) ? q[k] + seed[k] : seed[k];
+  for (int k = 0; k < P::n_q; ++k) q[k] = P::relative(k) ? q[k] + S(seed[k]) : S(seed[k]);
   return good;
 }
 
@@ -256,9 +259,8 @@ POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const De
 
 // Processes rows until the queue is empty: `early` searches per row, then it is passed to `give_up`; `searches` in all.
 template <int M, class P, class T, class Next, class GiveUp, class Team>
-POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
-                          const DeviceRows<T, P::n_goals>& io, int early, int searches, Next next, GiveUp give_up,
-                          Team team) {
+POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const DeviceRows<T, P::n_goals>& io, int early,
+                          int searches, Next next, GiveUp give_up, Team team) {
   SearchMemory<P, T> memory;
   LaneState<T> state = memory.state();
   RowCount at{-1, 0, 0, 0, 0, 0};
@@ -275,7 +277,7 @@ POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const P
     // the threads of a team synchronise here, so that they take the step together; those without a row step without
     // effect
     if (team.lowest(at.row < io.rows) < 0) return;
-    done = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
+    done = advance_lanes<M>(problem, settings, no_posture<T>(), memory.targets, P::fraction(), state);
   }
 }
 
@@ -284,9 +286,9 @@ POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const P
 // One thread of a team on searches first, first + 1, ... of one row; all threads of the team call it together. The
 // lowest search that reaches wins, once all before it have ended: the result is that of a sequence of searches.
 template <int M, class P, class T, class Team>
-POISE_FN void search_row_together(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
-                                  const DeviceRows<T, P::n_goals>& io, int first, int searches, int row, Team team,
-                                  SearchMemory<P, T>& memory, LaneState<T>& state) {
+POISE_FN void search_row_together(const P& problem, const Settings<T>& settings, const DeviceRows<T, P::n_goals>& io,
+                                  int first, int searches, int row, Team team, SearchMemory<P, T>& memory,
+                                  LaneState<T>& state) {
   RowCount at{row, 0, searches, 0, 1e30f, 1e30f};
   if (!begin_search(problem, io, searches, memory, state, at)) return;
   if (first > 0) at = {row, first, at.last, io.steps[row], io.best[2 * row], io.best[2 * row + 1]};
@@ -302,7 +304,7 @@ POISE_FN void search_row_together(const P& problem, const Settings<T>& settings,
     // ends: an unfinished search makes a step, and at most max_steps of them
     for (;;) {
       if (!finished) {
-        finished = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
+        finished = advance_lanes<M>(problem, settings, no_posture<T>(), memory.targets, P::fraction(), state);
         reached = finished && is_set(state.reached);
       }
       winner = team.lowest(reached);
@@ -376,11 +378,60 @@ template <class P, class T> POISE_FN void check_row(const P& problem, const Devi
   judge_row(problem, io, row, q, targets, placements, rows);
 }
 
-// Refines the pose in double until the tolerances hold, which may be finer than the precision of T, and writes it to
-// `finished`.
-template <int M, class P, class T> POISE_FN void finish_row(const P& problem, const Settings<double>& settings,
-                                                            const Posture<double>& posture,
-                                                            const DeviceRows<T, P::n_goals>& io, int row) {
+// Repeats the search that reached in double, which may end in another branch, where the CPU's search ends; the pose is in
+// memory.q. A large body, and a row that began at a branch, keep the pose of the search.
+template <int M, class P, class T>
+POISE_FN void repeat_search(const P& problem, const Settings<double>& settings, const DeviceRows<T, P::n_goals>& io,
+                            int row, SearchMemory<P, double>& memory, LaneState<double>& state) {
+  bool reached = false;
+  if constexpr (M > 0 && !P::begins_at_branch) {
+    if (io.codes[row] != CODE_REACHED) return load_pose(problem, io, row, memory.q);
+    load_seed(problem, io, row, io.searches[row] - 1, memory.q);
+    begin_lane(state, 0);
+    // ends: after max_steps steps
+    while (!advance_lanes<M>(problem, settings, no_posture<double>(), memory.targets, P::fraction(), state)) {}
+    reached = is_set(state.reached);
+  }
+  if (reached)
+    copy_configuration(problem, memory.best_q, memory.q);
+  else
+    load_pose(problem, io, row, memory.q);
+}
+
+// Follows the posture from a pose that reaches, in double; where the goals are too fine for T, that pose remains.
+template <int M, class P, class T> POISE_FN void rest_row(const P& problem, const Settings<double>& settings,
+                                                          const Posture<double>& posture,
+                                                          const DeviceRows<T, P::n_goals>& io, int row) {
+  T before[P::n_q], after[P::n_q];
+  load_pose(problem, io, row, before);
+  const bool rests = io.codes[row] == CODE_REACHED;
+  if (rests) {
+    SearchMemory<P, double> memory;
+    LaneState<double> state = memory.state();
+    load_targets(problem, io, row, memory.targets);
+    repeat_search<M>(problem, settings, io, row, memory, state);
+    io.steps[row] += follow_posture<M>(problem, settings, posture, memory.targets, state.at);
+    POISE_UNROLL_BODY
+    for (int k = 0; k < P::n_q; ++k) after[k] = T(memory.best_q[k]);
+    POISE_UNROLL_BODY
+    for (int c = 0; c < P::n_v; ++c) {
+      const auto f = problem.freedoms[c];
+      if (P::bounded && f.q_index >= 0)
+        after[f.q_index] = kept_inside<T>(memory.best_q[f.q_index], {0, f.lower, f.upper});
+    }
+    store_pose(problem, io, row, after);
+  }
+  check_row(problem, io, row);
+  if (!rests || io.reached[row]) return;
+  store_pose(problem, io, row, before);
+  check_row(problem, io, row);
+}
+
+// Refines the pose in double until the tolerances hold, which may be finer than the precision of T, then follows the
+// posture if it `rests`, and writes the pose to `finished`.
+template <int M, bool rests, class P, class T>
+POISE_FN void finish_row(const P& problem, const Settings<double>& settings, const Posture<double>& posture,
+                         const DeviceRows<T, P::n_goals>& io, int row) {
   double* to = io.finished + static_cast<long long>(row) * P::model_q;
   if (is_refused(problem, io, row)) {
     for (int k = 0; k < P::model_q; ++k) to[k] = double(io.q[static_cast<long long>(row) * P::model_q + k]);
@@ -388,14 +439,21 @@ template <int M, class P, class T> POISE_FN void finish_row(const P& problem, co
   }
   SearchMemory<P, double> memory;
   LaneState<double> state = memory.state();
-  load_pose(problem, io, row, memory.q);
   load_targets(problem, io, row, memory.targets);
+  if constexpr (rests)
+    repeat_search<M>(problem, settings, io, row, memory, state);
+  else
+    load_pose(problem, io, row, memory.q);
   begin_lane(state, 0);
   Settings<double> close = settings;  // this close, hardly any damping is needed, and it would slow the last digits
   close.damping_floor = minimum(settings.damping_floor, 1e-10);
   // ends: after max_steps steps
-  while (!advance_lanes<M>(problem, close, posture, memory.targets, P::fraction(), state)) {}
+  while (!advance_lanes<M>(problem, close, no_posture<double>(), memory.targets, P::fraction(), state)) {}
   io.steps[row] += int(state.steps);
+  if constexpr (rests) {
+    copy_configuration(problem, memory.best_q, memory.q);
+    if (is_set(state.reached)) io.steps[row] += follow_posture<M>(problem, settings, posture, memory.targets, state.at);
+  }
   POISE_UNROLL_BODY
   for (int k = 0; k < P::n_q; ++k) to[P::place(k)] = memory.best_q[k];
   for (int k = 0; k < P::n_idle; ++k) {

@@ -21,7 +21,7 @@ template <class P, class T> struct TeamMemory {
   static constexpr int m = P::n_rows, n = P::n_v, odd = m | 1;
   T q[P::n_q], best_q[P::n_q], rows[m], errors[2 * P::n_goals], targets[12 * P::n_goals];
   T placements[12 * P::n_primitives], J[odd * n + strip_width], dq[n], moved[n];
-  T inverse_D[n], b[n], low[n], high[n], A[odd * m], roots[m], y[m], rhs[m];
+  T inverse_D[n], low[n], high[n], A[odd * m], roots[m], y[m], rhs[m];
   GoalWrench<T> wrenches[P::n_goals];
   T aims[may_relate<P>() ? 3 * P::n_goals : 1];  // the targets' places in the world
 };
@@ -29,7 +29,6 @@ template <class P, class T> struct TeamMemory {
 template <class P, class T, class Team> struct TeamSearch {
   const P& problem;
   const Settings<T>& settings;
-  const Posture<T>& posture;
   TeamMemory<P, T>& memory;
   Team team = {};
   LaneState<T> state = {};        // its own pointers are unused
@@ -260,35 +259,18 @@ template <class P, class T, class Team> struct TeamSearch {
     });
   }
 
-  // the distance to the posture, in `b`
-  POISE_FN void measure_posture() const {
-    share(P::n_coordinates, [&](int i) {
-      const Coordinate one[1] = {problem.coordinates[i]};
-      difference(one, 1, memory.q, posture.wanted, memory.b);
-    });
-  }
-
   // step_lm of search.h with bounded_step of step.h
-  POISE_FN void propose_together(bool wished) {
+  POISE_FN void propose_together() {
     assemble_together();
     const bool bounded = settings.limits != LIMITS_OFF;
-    Posture<T> wish = posture;
-    wish.strength = state.at.strength;
-    if (wished) measure_posture();
-    bool any_moved = wished;
+    bool any_moved = false;
     share(n, [&](int c) {
-      T low, high, inverse_D = problem.freedoms[c].unit2 / problem.freedoms[c].weight, b = T(0);
+      T low, high;
       room_of_velocity(problem, c, memory.q, bounded, settings.reach, low, high);
-      if (wished) {
-        b = memory.b[c];
-        add_posture(problem, c, wish, b, inverse_D);
-      }
       const bool stuck = low > T(0) || high < T(0);  // outside its range: it must return
       any_moved = any_moved || stuck;
-      const T moved = stuck ? (low > T(0) ? low : high) : inverse_D * b;
-      memory.dq[c] = memory.moved[c] = moved;
-      memory.inverse_D[c] = stuck ? T(0) : inverse_D;
-      memory.b[c] = stuck ? T(0) : b;
+      memory.dq[c] = memory.moved[c] = stuck ? (low > T(0) ? low : high) : T(0);
+      memory.inverse_D[c] = stuck ? T(0) : problem.freedoms[c].unit2 / problem.freedoms[c].weight;
       memory.low[c] = low;
       memory.high[c] = high;
     });
@@ -304,9 +286,9 @@ template <class P, class T, class Team> struct TeamSearch {
       bool crossed = false;
       share(n, [&](int c) {
         memory.moved[c] = T(0);
-        const T inverse_D = memory.inverse_D[c], before = inverse_D * memory.b[c];
+        const T inverse_D = memory.inverse_D[c];
         if (!(inverse_D > T(0))) return;
-        T x = memory.b[c];
+        T x = T(0);
         for (int k = 0; k < m; ++k) x += memory.J[c * odd + k] * memory.y[k];
         x *= inverse_D;
         const bool out = !(x >= memory.low[c] && x <= memory.high[c]);
@@ -314,7 +296,7 @@ template <class P, class T, class Team> struct TeamSearch {
         memory.dq[c] = dq;
         if (!out || round >= rounds) return;
         crossed = true;
-        memory.moved[c] = dq - before;
+        memory.moved[c] = dq;
         memory.inverse_D[c] = T(0);
       });
       if (!team.any(crossed)) return;
@@ -339,27 +321,22 @@ template <class P, class T, class Team> struct TeamSearch {
 
   // advance_lanes of lanes.h: one step; whether the search is finished
   POISE_FN bool advance() {
-    const bool bounded = settings.limits != LIMITS_OFF, fresh = is_set(state.fresh), at_goal = is_set(state.at_goal);
-    if (!fresh) {
-      state.at.strength = at_goal ? state.strength : T(0);
-      propose_together(posture.gain != nullptr && at_goal);
+    const bool bounded = settings.limits != LIMITS_OFF;
+    if (!is_set(state.fresh)) {
+      propose_together();
       nudge_together();
       share(P::n_coordinates, [&](int i) { step_coordinate(problem, i, memory.q, memory.dq, bounded, memory.q); });
       state.steps += T(1);
     }
     state.fresh = T(0);
     state.at.cost = evaluate_together();
-    T outside = T(0), asked = T(0);
-    if (posture.gain) measure_posture();
-    for (int c = team.rank(); c < n; c += Team::size()) {
-      if (bounded) outside = maximum(outside, outside_at(problem, c, memory.q));
-      if (posture.gain) asked += posture_cost_of(problem, c, posture, memory.b[c]);
-    }
-    if (posture.gain) asked = team.total(asked);
+    T outside = T(0);
+    for (int c = team.rank(); c < n && bounded; c += Team::size())
+      outside = maximum(outside, outside_at(problem, c, memory.q));
     const bool within = within_tolerance(problem, memory.errors, P::fraction());
-    const Progress<T> made = weigh_lanes(settings, posture.gain != nullptr, team.most(outside), within, asked, state);
+    const Progress<T> made = weigh_lanes(settings, false, team.most(outside), within, T(0), state);
     if (made.better) share(P::n_q, [&](int k) { memory.best_q[k] = memory.q[k]; });
-    const bool finished = judge_lanes<T>(settings, posture.gain != nullptr, made.real, state);
+    const bool finished = judge_lanes<T>(settings, false, made.real, state);
     if (P::n_priorities == 1 || !finished || restores || is_set(state.reached) || is_first_within()) return finished;
     restores = true;
     state.idle = T(0);
