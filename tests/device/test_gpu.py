@@ -11,7 +11,7 @@ import poise
 from poise import Status
 from poise.batch import BatchSolver
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals import Align, CenterOfMass, LookAt, Reach, Rest
+from poise.goals import Align, Balance, CenterOfMass, LookAt, Reach, Rest
 from poise.limits import Box, Capsule, Clearance, Cylinder, HalfSpace, Sphere
 
 cp = pytest.importorskip("cupy")
@@ -214,6 +214,28 @@ def test_a_posture_is_followed_as_on_the_cpu(name: str, same: float, count: int,
     assert np.mean(np.abs(cost / wanted - 1.0) < 1e-3) > same
     assert np.mean(cost > 1.001 * wanted) < 0.05
     assert np.median(np.abs(cost / wanted - 1.0)) < 1e-4
+
+
+@pytest.mark.parametrize("rests", [False, True])
+@pytest.mark.parametrize("count", [200, 20_000])
+def test_a_body_keeps_its_balance_as_on_the_cpu(count: int, rests: bool) -> None:
+    model, feet, hands = poise.load("humanoid"), ("foot_l", "foot_r"), ("hand_l", "hand_r")
+    q = model.integrate(model.rest, np.random.default_rng(1).uniform(-0.2, 0.2, (count, model.nv)))
+    targets = {name: model.fk(q, name) for name in feet}
+    targets |= {name: model.fk(q, name)[:, :3, 3] + (0.0, 0.0, 0.3) for name in hands}  # in front of it
+    goals: list[Any] = [*(Reach(x, np.zeros(3)) for x in hands), *(Reach(x, np.eye(4)) for x in feet)]
+    goals += [Balance(feet, margin=0.02), *([Rest()] if rests else [])]
+    batch = poise.solve_batch(model, goals, {name: cp.asarray(x) for name, x in targets.items()})
+    reached, q, few = batch.reached.get(), batch.q.get().astype(np.float64), min(count, 500)
+    judged = poise.solve_batch(model, goals[:5], targets, q, restarts=0, max_steps=1)
+    assert (judged.steps[reached] == 0).all()  # the CPU finds them balanced where they stand
+    cpu = poise.solve_batch(model, goals, {name: x[:few] for name, x in targets.items()})
+    assert np.mean(reached[:few] == cpu.reached) > 0.97
+    both = reached[:few] & cpu.reached
+    cost, wanted = ((model.difference(model.rest, x[both]) ** 2).sum(axis=1) for x in (q[:few], cpu.q))
+    assert not rests or np.mean(np.abs(cost / wanted - 1.0) < 1e-2) > 0.8
+    with pytest.raises(InvalidValue, match="the same for all rows"):
+        poise.solve_batch(model, goals, {"balance": cp.zeros(count), **{x: cp.asarray(T) for x, T in targets.items()}})
 
 
 def test_teams_give_the_same_bits_every_time_and_a_posture_below_the_goals() -> None:

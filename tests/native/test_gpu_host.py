@@ -14,7 +14,7 @@ import pytest
 import nvrtc
 import poise
 from native_programs import compile_program
-from poise.goals import Align, Goal, LookAt, Orient, Reach, Rest
+from poise.goals import Align, Balance, Goal, LookAt, Orient, Reach, Rest
 from poise.native import core
 from poise.native.gpu.device import OPTIONS, DeviceProblem
 from poise.native.gpu.passes import DECIDING, PLACING, SEARCHING, TEAM_KERNELS, list_kernels, list_places
@@ -256,6 +256,33 @@ def test_a_posture_is_followed_as_on_the_cpu(name: str, finish: bool, build: Bui
     assert np.mean(cost > 1.001 * wanted) < 0.05
     if name == "six":  # the branch that the posture prefers
         assert np.abs(device.q - cpu.q)[both].max() < 0.01
+
+
+@pytest.mark.parametrize("rests", [False, True])
+def test_a_team_keeps_its_balance(rests: bool, build: Build) -> None:
+    model, _, targets = humanoid()
+    feet, hands = ("foot_l", "foot_r"), ("hand_l", "hand_r")
+    targets |= {name: targets[name][:, :3, 3] + (0.0, 0.0, 0.3) for name in hands}  # in front of it
+    goals: list[Goal] = [*(Reach(name, np.zeros(3)) for name in hands), *(Reach(name, np.eye(4)) for name in feet)]
+    goals += [Balance(feet, margin=0.02), *([Rest()] if rests else [])]
+    solver = prepare(model, goals, restarts=12)
+    starts = np.tile(model.rest, (ROWS, 1))
+    given = {"balance": np.tile([*model.up_direction, 0.02], (ROWS, 1))}
+    device = run(build(solver, False), solver, targets | given, starts, 2, False)
+    cpu = poise.solve_batch(model, goals, targets, starts, restarts=12)
+    good, q = device.reached.astype(bool), device.q.astype(np.float64)
+    assert np.mean(good == cpu.reached) > 0.96
+    assert good.mean() > 0.9
+    free = poise.solve_batch(model, goals[:4], targets, starts, restarts=12)
+    fallen = poise.solve_batch(model, goals[:5], targets, free.q, restarts=0, max_steps=1).steps > 0
+    assert fallen.mean() > 0.2  # without the goal
+    rows = [solver.goals[x] for x in solver.row_names]
+    judged = poise.solve_batch(model, rows, targets, q, restarts=0, max_steps=1)
+    assert (judged.steps[good] == 0).all()  # the CPU finds them reached where they stand
+    if rests:
+        both = good & cpu.reached
+        cost, wanted = ((model.difference(model.rest, x[both]) ** 2).sum(axis=1) for x in (q, cpu.q))
+        assert np.mean(np.abs(cost / wanted - 1.0) < 1e-2) > 0.8  # an edge of the support may stop either descent
 
 
 def test_a_team_keeps_a_first_priority_while_a_second_one_misses(build: Build) -> None:

@@ -16,7 +16,7 @@ from poise.batch.obstacles import check_matrices, check_moved, check_places, nam
 from poise.batch.outputs import SMALL, Block, Outputs
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals.goal import ALIGN, LOOK, GoalRows
+from poise.goals.goal import ALIGN, BALANCE, LOOK, GoalRows
 from poise.limits import Clearance
 from poise.native import core
 from poise.native.gpu import DeviceClearance, DeviceProblem, PlacedWorld, is_on_device, load_cupy
@@ -25,11 +25,11 @@ from poise.solvers import Solver
 __all__ = ["DeviceBatch", "is_on_device"]
 
 METHOD, PATH_JOINT, SCALE_JOINT = 5, 14, 15
-DEVICE_TAILS = {**TAILS, ALIGN: (3,), LOOK: (3,)}
+DEVICE_TAILS = {**TAILS, ALIGN: (3,), LOOK: (3,), BALANCE: (4,)}
 DEVICE_WORDS = {**WORDS, ALIGN: "directions", LOOK: "points"}
 REFUSALS = {  # by the value of `Refusal` in native/run/batch/batch.h
     1: "closed loops are not supported on a GPU",
-    2: "{goal}, and a GPU supports only Reach, Orient, Align and LookAt",
+    2: "{goal}, and a GPU supports only Reach, Orient, Align, LookAt and one Balance",
     3: "{goal} with a Range, which has no kernel on a GPU",
     4: "{goal} of a third priority, and a GPU supports only two",
     METHOD: "method {method} is not supported on a GPU; use the default method",
@@ -118,6 +118,10 @@ class DeviceBatch:
 
     def _read_targets(self, name: str, value: Any) -> BatchRows:
         tail = DEVICE_TAILS[self.rows[name].op]
+        if self.rows[name].op == BALANCE:
+            raise InvalidValue(
+                f"targets[{name!r}] are margins, which are the same for all rows on a GPU; leave them out."
+            )
         array = fill_pairs(view_on_device(value, f"targets[{name!r}]"), self.rows[name], load_cupy())
         if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
             wanted = ", ".join(map(str, tail))
@@ -142,10 +146,10 @@ class DeviceBatch:
         """Return the goal's own target for all rows."""
         if name not in self._own:
             row = self.rows[name]
-            R, p = row.target[:9].reshape(3, 3), row.target[9:]
+            R, p = row.target[:9].reshape(3, 3), row.target[9:12]
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = R, p
-            self._own[name] = load_cupy().asarray({3: p, 9: R, 16: T}[prod(DEVICE_TAILS[row.op])])
+            self._own[name] = load_cupy().asarray({3: p, 4: row.target[9:13], 9: R, 16: T}[prod(DEVICE_TAILS[row.op])])
         return BatchRows(name, self._own[name], (), prod(DEVICE_TAILS[self.rows[name].op]))
 
     def _read_starts(self, starts: Any) -> BatchRows:

@@ -68,8 +68,10 @@ template <class T> nb::dict frame_in(const FrameData<T>& x) {
 template <class T> nb::dict goal_in(const GoalSpec<T>& x) {
   return members(MEMBER(x, op), MEMBER(x, frame), MEMBER(x, base), MEMBER(x, first_row), MEMBER(x, target),
                  MEMBER(x, exact), ARRAY(x, weight, 6), ARRAY(x, tolerance, 2), MEMBER(x, level), MEMBER(x, local),
-                 ARRAY(x, axis, 3));
+                 MEMBER(x, n_rows), MEMBER(x, first_point), MEMBER(x, n_points), ARRAY(x, axis, 3));
 }
+
+template <class T> nb::dict mass_in(const Mass<T>& x) { return members(MEMBER(x, mass), ARRAY(x, moment, 3)); }
 
 template <class T> nb::dict freedom_in(const Freedom<T>& x) {
   return members(MEMBER(x, q_index), MEMBER(x, angular), MEMBER(x, lower), MEMBER(x, upper), MEMBER(x, weight),
@@ -102,7 +104,7 @@ bool begins_at_branch(const SolverData& solver) {
 template <class T> AnyDict problem_in(const SolverData& solver) {
   const LaneProblem<T> lanes(solver);
   AnyDict out;
-  nb::list primitives, frames, goals, freedoms, coordinates, reachable, idle, closed;
+  nb::list primitives, frames, goals, freedoms, coordinates, reachable, idle, closed, masses;
   for (const auto& b : lanes.primitives) primitives.append(primitive_in(b));
   for (const auto& f : lanes.frames) frames.append(frame_in(f));
   for (const auto& g : lanes.goals) goals.append(goal_in(g));
@@ -111,6 +113,10 @@ template <class T> AnyDict problem_in(const SolverData& solver) {
   for (const auto& r : solver.reachable) reachable.append(reachable_in(solver, r, lanes.origin));
   for (const auto& f : solver.idle) idle.append(freedom_in(f));
   for (const auto& form : solver.closed) closed.append(form_in(form));
+  for (const auto& part : lanes.masses) masses.append(mass_in(part));
+  out["masses"] = masses;
+  out["points"] = listed(solver.points.data(), static_cast<int>(solver.points.size()));
+  out["n_targets"] = lanes.n_targets;
   out["primitives"] = primitives;
   out["frames"] = frames;
   out["goals"] = goals;

@@ -59,7 +59,7 @@ COUNTERS, CLEAR_AT = 10, 8  # in all, and the first one of a clearance
 NOTICE_AFTER = 1.0  # s
 NOTICE = "Compiling GPU kernels for this problem takes a few seconds; later runs read them from CuPy's cache."
 Tables = tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]
-WIDTHS = {core.GoalOp.ROTATION.value: 9, core.GoalOp.POSE.value: 16}  # numbers of a target; others have 3
+WIDTHS = {core.GoalOp.ROTATION.value: 9, core.GoalOp.POSE.value: 16, core.GoalOp.BALANCE.value: 4}  # others: 3
 World = tuple[bool, bool]
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 

@@ -45,8 +45,13 @@ Table = Mapping[str, Any]
 
 
 def is_small(table: Table) -> bool:
-    """Return whether the body fits into registers; one with two priorities has a team."""
-    return len(table["primitives"]) <= SMALL and int(table["n_rows"]) <= SMALL and count_priorities(table) == 1
+    """Return whether the body fits into registers; one with two priorities or a balance has a team."""
+    return (
+        not table["masses"]
+        and len(table["primitives"]) <= SMALL
+        and int(table["n_rows"]) <= SMALL
+        and count_priorities(table) == 1
+    )
 
 
 def count_priorities(table: Table) -> int:

@@ -147,6 +147,7 @@ def write_problem(table: Table, space: str, real: str) -> str:
         "n_reachable": len(table["reachable"]),
         "n_idle": len(list_idle(table, places)),
         "n_closed": len(table["closed"]),
+        "n_targets": int(table["n_targets"]),
         "model_q": int(table["n_q"]),
     }
     parts = {
@@ -163,8 +164,14 @@ def write_problem(table: Table, space: str, real: str) -> str:
         structs.append(f"struct {name} {{")
         if name == "Body":
             structs.append(f"  bool shared_columns = {write_number(bool(table['shared_columns']), real)};")
+            if table["masses"]:
+                shelf.element("Mass<T>", "masses", table["masses"])
+                structs.append(f"  const Mass<T>* masses = {space}_masses;")
         if name == "Goals":
             structs.append("  POISE_FN constexpr Frames frames() const { return {}; }")
+            if table["points"]:
+                shelf.element("int", "points", table["points"])
+                structs.append(f"  POISE_FN const int* points() const {{ return {space}_points; }}")
         if counter:
             structs.append(f"  POISE_FN constexpr int {counter}() const {{ return {size}; }}")
         body = shelf.element(f"{kind}<T>", array, rows)
@@ -197,7 +204,18 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
     settings = write_braces({**table["settings"], **patience, "options": []}, real)
     bounded = table["settings"]["limits"] != core.LimitHandling.OFF
     reachable, idle = table["reachable"] or [{}], list_idle(table, places) or [{}]
-    sizes = ("n_q", "n_v", "n_rows", "n_goals", "n_primitives", "n_coordinates", "n_reachable", "n_idle", "n_closed")
+    sizes = (
+        "n_q",
+        "n_v",
+        "n_rows",
+        "n_goals",
+        "n_primitives",
+        "n_coordinates",
+        "n_reachable",
+        "n_idle",
+        "n_closed",
+        "n_targets",
+    )
     teams = [] if small or real != "float" else write_teams(table, lookup)  # searches are in float
     kind, closed = f"ClosedForm<{real}>", []
     if table["closed"]:
@@ -218,6 +236,7 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
         f"  static constexpr T scale = {write_number(float(table['scale']), real)};",
         f"  static constexpr bool begins_at_branch = {shelf.space}::begins_at_branch;",
         f"  static constexpr bool has_relations = {write_number(has_relations(table), real)};",
+        f"  static constexpr bool has_masses = {write_number(bool(table['masses']), real)};",
         f"  static constexpr bool has_posture = {write_number(bool(table['gain']), real)};",
         f"  static constexpr bool bounded = {write_number(bounded, real)};",
         f"  static POISE_FN constexpr T fraction() {{ return {write_number(float(table['fraction']), real)}; }}",

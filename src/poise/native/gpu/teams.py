@@ -95,11 +95,14 @@ def divide_normal(
 
 def list_rows(goal: Table) -> range:
     """Return the rows of a goal."""
-    return range(goal["first_row"], goal["first_row"] + (6 if goal["op"] == core.GoalOp.POSE else 3))
+    sizes = {core.GoalOp.POSE: 6, core.GoalOp.BALANCE: goal["n_rows"]}
+    return range(goal["first_row"], goal["first_row"] + sizes.get(goal["op"], 3))
 
 
 def find_moving(table: Table, goal: Table, by_velocity: Sequence[Sequence[Mapping[str, int]]]) -> set[int]:
-    """Return the velocities that move a goal's frame relative to its base."""
+    """Return the velocities that move a goal's frame relative to its base; all of them move the mass."""
+    if goal["op"] == core.GoalOp.BALANCE:
+        return set(range(len(by_velocity)))
 
     def carries(i: int, frame: int) -> bool:
         on = -1 if frame < 0 else table["frames"][frame]["primitive"]

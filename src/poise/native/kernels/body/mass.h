@@ -4,24 +4,25 @@
 
 namespace poise {
 
+// mass and first moment, in the world, of primitive i alone, or of the fixed parts after the last one
+template <class S, class Body> POISE_FN void weigh_part(const Body& body, const S* placements, int i, S* sums) {
+  const S mass = S(body.masses[i].mass);
+  S moment[3] = {S(body.masses[i].moment[0]), S(body.masses[i].moment[1]), S(body.masses[i].moment[2])};
+  const S* R = placements + 12 * i;
+  const bool moves = i < body.count();
+  if (moves) rotate(R, moment, moment);
+  sums[4 * i] = mass;
+  for (int r = 0; r < 3; ++r) sums[4 * i + 1 + r] = moves ? moment[r] + mass * R[9 + r] : moment[r];
+}
+
 // sums[4 i]: mass and first moment, in the world, of the subtree of primitive i; sums[4 n]: of the whole body with its
 // fixed parts
 template <class S, class Body> POISE_FN void gather_mass(const Body& body, const S* placements, S* sums) {
   const int n = body.count();
-  S* total = sums + 4 * n;
-  total[0] = S(body.masses[n].mass);
-  for (int r = 0; r < 3; ++r) total[1 + r] = S(body.masses[n].moment[r]);
-  for (int i = 0; i < n; ++i) {
-    const S* R = placements + 12 * i;
-    const S mass = S(body.masses[i].mass);
-    S moment[3] = {S(body.masses[i].moment[0]), S(body.masses[i].moment[1]), S(body.masses[i].moment[2])};
-    rotate(R, moment, moment);
-    sums[4 * i] = mass;
-    for (int r = 0; r < 3; ++r) sums[4 * i + 1 + r] = moment[r] + mass * R[9 + r];
-  }
+  for (int i = 0; i <= n; ++i) weigh_part(body, placements, i, sums);
   for (int i = n - 1; i >= 0; --i) {
-    S* above = body[i].parent < 0 ? total : sums + 4 * body[i].parent;
-    for (int r = 0; r < 4; ++r) above[r] += sums[4 * i + r];
+    const int above = body[i].parent < 0 ? n : body[i].parent;
+    for (int r = 0; r < 4; ++r) sums[4 * above + r] += sums[4 * i + r];
   }
 }
 

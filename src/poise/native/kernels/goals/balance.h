@@ -203,20 +203,10 @@ template <class S> POISE_LARGE_FN S distance_outside(const Hull<S>& hull, S marg
   return out ? maximum(inset, hull.nearest) : inset;
 }
 
-// rows, errors and room of a goal on the centre of mass; the sums are stored after the placements
+// rows, error and room of a balance, from its hull
 template <class S, class P, class Goal>
-POISE_LARGE_FN void mass_residual(const P& problem, const Goal& goal, const S* placements, const S* target,
-                                  real_t<S> per_scale, S* rows, S* errors, S* room) {
-  errors[0] = errors[1] = S(0);
-  if (goal.op == GOAL_COM) {
-    S center[3];
-    center_from(placements + 16 * problem.body.count(), center);
-    const S apart[3] = {target[9] - center[0], target[10] - center[1], target[11] - center[2]};
-    position_residual(goal, apart, target, target + 12, per_scale, rows, errors, room);
-    return;
-  }
-  Hull<S> hull;
-  find_hull(problem, goal, placements, target, hull);
+POISE_LARGE_FN void balance_residual(const P& problem, const Goal& goal, const Hull<S>& hull, const S* target,
+                                     real_t<S> per_scale, S* rows, S* errors, S* room) {
   const S margin = target[12], weight = S(goal.weight[0] * per_scale), high = S(1e30);
   for (int k = 0; k < goal.n_rows; ++k) {
     rows[k] = S(0);
@@ -231,6 +221,24 @@ POISE_LARGE_FN void mass_residual(const P& problem, const Goal& goal, const S* p
     rows[k] = weight * left;
   }
   errors[0] = distance_outside(hull, margin, S(1e-12) * S(problem.scale));
+  errors[1] = S(0);
+}
+
+// rows, errors and room of a goal on the centre of mass; the sums are stored after the placements
+template <class S, class P, class Goal>
+POISE_LARGE_FN void mass_residual(const P& problem, const Goal& goal, const S* placements, const S* target,
+                                  real_t<S> per_scale, S* rows, S* errors, S* room) {
+  errors[0] = errors[1] = S(0);
+  if (goal.op == GOAL_COM) {
+    S center[3];
+    center_from(placements + 16 * problem.body.count(), center);
+    const S apart[3] = {target[9] - center[0], target[10] - center[1], target[11] - center[2]};
+    position_residual(goal, apart, target, target + 12, per_scale, rows, errors, room);
+    return;
+  }
+  Hull<S> hull;
+  find_hull(problem, goal, placements, target, hull);
+  balance_residual(problem, goal, hull, target, per_scale, rows, errors, room);
 }
 
 // row[velocity * stride] += force . velocity of a point that moves with primitive `on`; scales carry `origin`

@@ -23,8 +23,9 @@ template <class X, class S> POISE_FN bool read_rotation(const X* R, int stride, 
   return good;
 }
 
-// the size of a goal's target: a point or direction, a rotation matrix, a transform
+// the size of a goal's target: a point or direction, a rotation matrix, a transform; up and margin of a balance
 POISE_FN constexpr int target_width(int op) {
+  if (op == GOAL_BALANCE) return 4;
   return op == GOAL_POSITION || is_direction(op) ? 3 : op == GOAL_ROTATION ? 9 : 16;
 }
 
@@ -47,6 +48,8 @@ POISE_FN bool read_target(int op, const X* x, S* to, Origin origin = {}) {
     const double length = square_root(dot(d, d));
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) to[9 + k] = S(d[k] / length);
+  } else if (op == GOAL_BALANCE) {
+    for (int k = 0; k < 4; ++k) to[9 + k] = S(x[k]);
   } else if (op == GOAL_POSITION || op == GOAL_LOOK) {
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) to[9 + k] = S(double(x[k]) - origin(k));

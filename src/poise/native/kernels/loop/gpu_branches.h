@@ -14,7 +14,7 @@ constexpr double rounding_in_float = 3e-7;  // L or rad: branches that end withi
 // Whether a pose is within the tolerances and inside the ranges.
 template <class P, class T>
 POISE_FN bool serves(const P& problem, const Settings<T>& settings, const T* q, const T* targets) {
-  T placements[12 * P::n_primitives], rows[P::n_rows], errors[2 * P::n_goals];
+  T placements[numbers_of_placements<P>()], rows[P::n_rows], errors[2 * P::n_goals];
   evaluate(problem, q, targets, placements, rows, errors);
   return within_tolerance(problem, errors, P::fraction()) && outside_of<T>(problem, settings, q) <= T(0);
 }
@@ -66,7 +66,7 @@ POISE_FN bool find_nearest(const P& problem, const Posture<T>& posture, const T*
 template <class P, class T> POISE_FN bool place_row(const P& problem, const Settings<T>& settings,
                                                     const Posture<T>& posture, const DeviceRows<T, P::n_goals>& io,
                                                     int row) {
-  T targets[12 * P::n_goals], start[P::n_q], q[P::n_q];
+  T targets[P::n_targets], start[P::n_q], q[P::n_q];
   const bool good = load_targets(problem, io, row, targets);
   const bool placed = load_start(problem, io, row, start);
   const bool held = store_idle(problem, io, row);

@@ -39,7 +39,7 @@ POISE_FN Gap judge_row_gap(const P&, const B& body, const DeviceRows<T, P::n_goa
 // Answers a row by its start, inside the ranges.
 template <class P, class T>
 POISE_FN void answer_start(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, signed char code) {
-  double q[P::n_q], placements[12 * P::n_primitives], rows[P::n_rows], targets[12 * P::n_goals];
+  double q[P::n_q], placements[numbers_of_placements<P>()], rows[P::n_rows], targets[P::n_targets];
   const long long first = static_cast<long long>(row) * P::model_q;
   POISE_UNROLL_BODY
   for (int k = 0; k < P::n_q; ++k) q[k] = start_of(io, row, P::place(k));
@@ -250,7 +250,7 @@ POISE_FN void list_clear_row(const P& problem, const E& exact, const B& body, co
     return judge_row_gap(problem, body, io, clear, row, q, suspect, given) == Gap::CLEAR && given;
   };
   ListedNearest<P, T, decltype(is_clear)> listed{problem, is_clear, {}, {}, T(1e30), 0, false};
-  T targets[12 * P::n_goals];
+  T targets[P::n_targets];
   load_targets(problem, io, row, targets);
   load_start(problem, io, row, listed.start);
   const T origin[3] = {T(problem.origin(0)), T(problem.origin(1)), T(problem.origin(2))};

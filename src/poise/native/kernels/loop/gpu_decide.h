@@ -44,7 +44,7 @@ template <class P, class T, class Next, class Leave> struct MissedRows {
   POISE_FN double radians(int form) const { return problem.goals[form_of(form).goal].tolerance[1]; }
 
   POISE_FN FamilyQuestion<double> question(int row, int form) const {
-    double targets[12 * P::n_goals];
+    double targets[P::n_targets];
     load_targets(problem, io, row, targets);
     return question_of(form_of(form).spec, asked_on_device(problem, number_of(form), targets));
   }

@@ -56,12 +56,17 @@ template <class T, int GOALS> struct DeviceRows {
   const T* seeds;  // n_q for each search but the first; if P::relative(k), relative to the start
 };
 
+// the placements, and the sums of mass after them
+template <class P> POISE_FN constexpr int numbers_of_placements() {
+  return may_weigh<P>() ? size_of_placements(P::n_primitives) : 12 * P::n_primitives;
+}
+
 template <class P, class T> struct SearchMemory {
   static constexpr int m = P::n_rows, n = P::n_v, triangle = m * (m + 1) / 2;
   T q[P::n_q], best_q[P::n_q], rows[m], errors[2 * P::n_goals], best_errors[2 * P::n_goals];
-  T placements[12 * P::n_primitives], J[m * n], dq[n];
+  T placements[numbers_of_placements<P>()], J[m * n], dq[n];
   T inverse_D[n], b[n], A[triangle], L[triangle], pivots[m], y[m], rhs[m], low[n], high[n];
-  T targets[12 * P::n_goals];
+  T targets[P::n_targets], room[may_weigh<P>() ? 2 * m : 1];
 
   POISE_FN LaneState<T> state() {
     LaneState<T> s{};
@@ -72,6 +77,7 @@ template <class P, class T> struct SearchMemory {
     s.at.best_errors = best_errors;
     s.at.placements = placements;
     s.at.J = J;
+    s.at.room = may_weigh<P>() ? room : nullptr;
     s.at.dq = dq;
     s.at.work = {inverse_D, b, A, L, pivots, y, rhs, low, high};
     POISE_UNROLL_BODY
@@ -372,7 +378,7 @@ template <class P, class T> POISE_FN bool is_refused(const P&, const DeviceRows<
 
 template <class P, class T> POISE_FN void check_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row) {
   if (is_refused(problem, io, row)) return;
-  double q[P::n_q], placements[12 * P::n_primitives], rows[P::n_rows], targets[12 * P::n_goals];
+  double q[P::n_q], placements[numbers_of_placements<P>()], rows[P::n_rows], targets[P::n_targets];
   load_pose(problem, io, row, q);
   load_targets(problem, io, row, targets);
   judge_row(problem, io, row, q, targets, placements, rows);

@@ -23,6 +23,7 @@ struct PosturePace {
 // the arrays of a descent; separately, so that a compiler keeps the numbers of both in registers
 template <class P> struct PostureMemory {
   double guard[2 * P::n_goals], held[P::n_rows], left[P::n_rows], wanted[P::n_q];
+  bool stops[P::n_rows];  // rows with a range that a trial has left: steps end at its edge
 };
 
 template <int M, class P> struct PostureDescent {
@@ -38,7 +39,8 @@ template <int M, class P> struct PostureDescent {
   PostureMemory<P>& own;
   double cost = 0.0, trust = 0.0, strength = 0.0;
   int turn = FRESH, steps = 0, quiet = 0, trials = 0, corrections = 0;
-  bool frozen = false;  // whether the goals stay where they are, instead of returning to their targets
+  bool stopped = false;  // whether some row is to end at the edge of its range
+  bool frozen = false;   // whether the goals stay where they are, instead of returning to their targets
 
   POISE_FN bool is_bounded() const { return settings.limits != LIMITS_OFF; }
 
@@ -51,6 +53,7 @@ template <int M, class P> struct PostureDescent {
     trust = settings.reach;
     POISE_UNROLL_ROWS
     for (int k = 0; k < m; ++k) own.held[k] = 0.0;
+    release();
     POISE_ROLLED
     for (int round = 0; round < pace.rounds * settings.max_steps; ++round) {
       look();
@@ -63,7 +66,7 @@ template <int M, class P> struct PostureDescent {
 
   // Evaluates s.q. A trial is taken, is to be corrected, or has failed: then s.q has to return.
   POISE_FN void look() {
-    s.cost = evaluate(problem, s.q, targets, s.placements, s.rows, s.errors);
+    s.cost = evaluate(problem, s.q, targets, s.placements, s.rows, s.errors, s.room);
     const double asked = posture_cost(problem, s.q, posture, s.work.b);
     const bool fresh = turn == FRESH, tried = turn == CORRECT;
     bool kept = outside_of<double>(problem, settings, s.q) <= 0.0;
@@ -71,6 +74,11 @@ template <int M, class P> struct PostureDescent {
     for (int k = 0; k < n_errors; ++k) {
       if (fresh) own.guard[k] = s.errors[k] + pace.slack * (k % 2 ? 1.0 : P::scale);
       kept = kept && s.errors[k] <= own.guard[k];
+    }
+    if constexpr (may_weigh<P>()) {
+      for (int k = 0; k < m && tried && corrections == 1; ++k)
+        own.stops[k] = own.stops[k] || (s.rows[k] != 0.0 && s.room[2 * k] <= s.room[2 * k + 1]);
+      for (int k = 0; k < m; ++k) stopped = stopped || own.stops[k];
     }
     const bool taken = fresh || (tried && kept && asked < cost);
     const bool failed = tried && !taken && (kept || corrections > pace.corrections);
@@ -99,21 +107,36 @@ template <int M, class P> struct PostureDescent {
     for (int k = 0; k < m; ++k) {
       if (freezes) own.held[k] = s.rows[k];
       own.left[k] = s.rows[k] - own.held[k];
+      if (may_weigh<P>() && !corrects && own.stops[k] && s.rows[k] == 0.0) stop_at_edge(k);
       square += own.left[k] * own.left[k];
     }
     frozen = frozen || freezes;
-    assemble(problem, s.q, s.placements, targets, s.J);
+    assemble(problem, s.q, s.placements, targets, s.J, s.room);
     solve(corrects, settings.damping * square + pace.damping);
     if (!corrects && !(predict_fall() > pace.least_fall * cost)) {
-      if (frozen) return false;
-      trials = 1;
-      return true;
+      const bool again = !frozen || stopped;
+      trials = frozen ? trials : 1;
+      release();
+      return again;
     }
     if (!corrects) trust = minimum(trust, longest_of(problem, s.dq));
     corrections = corrects ? corrections + 1 : 1;
     turn = CORRECT;
     take_step(problem, s.q, s.dq, is_bounded(), s.q);
     return true;
+  }
+
+  POISE_FN void release() {
+    POISE_UNROLL_ROWS
+    for (int k = 0; k < m; ++k) own.stops[k] = false;
+    stopped = false;
+  }
+
+  // Makes a row that is inside its range move to the edge, which the room then no longer allows to omit.
+  POISE_FN void stop_at_edge(int k) {
+    own.left[k] = -s.room[2 * k] < s.room[2 * k + 1] ? s.room[2 * k] : s.room[2 * k + 1];
+    s.room[2 * k] = 1.0;
+    s.room[2 * k + 1] = -1.0;
   }
 
   // Solves a step. One towards the posture is first solved without the ranges, since those that only a long step meets

@@ -16,13 +16,18 @@ struct ColumnSource { int primitive, part; };
 constexpr int strip_width = 3;
 struct NormalStrip { int row, column, width, first_run, last_run; };
 
+// the hull of a balance, if there is one
+template <bool weighs, class T> struct TeamSupport { Hull<T> hull; };
+template <class T> struct TeamSupport<false, T> {};
+
 // the numbers of one row; J has a column after the other, of odd length, so that threads read different banks
 template <class P, class T> struct TeamMemory {
   static constexpr int m = P::n_rows, n = P::n_v, odd = m | 1;
-  T q[P::n_q], best_q[P::n_q], rows[m], errors[2 * P::n_goals], targets[12 * P::n_goals];
-  T placements[12 * P::n_primitives], J[odd * n + strip_width], dq[n], moved[n];
+  T q[P::n_q], best_q[P::n_q], rows[m], errors[2 * P::n_goals], targets[P::n_targets];
+  T placements[numbers_of_placements<P>()], J[odd * n + strip_width], dq[n], moved[n];
   T inverse_D[n], low[n], high[n], A[odd * m], roots[m], y[m], rhs[m];
   GoalWrench<T> wrenches[P::n_goals];
+  TeamSupport<may_weigh<P>(), T> support;
   T aims[may_relate<P>() ? 3 * P::n_goals : 1];  // the targets' places in the world
 };
 
@@ -93,9 +98,19 @@ template <class P, class T, class Team> struct TeamSearch {
       const int begin = P::level(level);
       share(3 * (P::level(level + 1) - begin), [&](int k) { place_row_of(P::by_depth(begin + k / 3), k % 3); });
     }
+    if constexpr (may_weigh<P>()) weigh_together();
     const T per_scale = T(1) / problem.scale;
     share(P::n_goals, [&](int g) {
       const auto& goal = problem.goals[g];
+      if constexpr (may_weigh<P>()) {
+        if (goal.op == GOAL_BALANCE) {
+          const T* target = memory.targets + goal.target;
+          find_hull(problem, goal, memory.placements, target, memory.support.hull);
+          balance_residual(problem, goal, memory.support.hull, target, per_scale, memory.rows + goal.first_row,
+                           memory.errors + 2 * g, static_cast<T*>(nullptr));
+          return;
+        }
+      }
       GoalPlace<T> at;
       place_goal(goal, problem.goals.frames(), memory.placements, memory.targets, at);
       residual_at(problem, goal, at, memory.targets, per_scale, memory.rows + goal.first_row, memory.errors + 2 * g,
@@ -115,6 +130,43 @@ template <class P, class T, class Team> struct TeamSearch {
     if constexpr (P::n_priorities == 1) return first;
     second = team.total(second);
     return (is_first_within() ? T(0) : T(1e6) * first) + second;
+  }
+
+  // gather_mass of mass.h
+  POISE_FN void weigh_together() const {
+    constexpr int parts = P::n_primitives;
+    T* sums = memory.placements + 12 * parts;
+    share(parts + 1, [&](int i) { weigh_part(problem.body, memory.placements, i, sums); });
+    share(4, [&](int r) {
+      for (int i = parts - 1; i >= 0; --i) {
+        const int above = problem.body[i].parent < 0 ? parts : problem.body[i].parent;
+        sums[4 * above + r] += sums[4 * i + r];
+      }
+    });
+  }
+
+  // Adds a velocity of primitive i to the rows of a balance, as assemble_mass of balance.h does for all; rows that are
+  // inside their range are omitted.
+  template <class B, class Goal>
+  POISE_FN void add_balance(const B& b, const Goal& goal, ColumnSource from, T per_scale, T* column) const {
+    const Hull<T>& hull = memory.support.hull;
+    const T *sums = memory.placements + 12 * P::n_primitives, *placement = memory.placements + 12 * from.primitive;
+    T rate[3];
+    mass_column(b, from.part, memory.q, placement, sums + 4 * from.primitive, T(1) / sums[4 * P::n_primitives], rate);
+    for (int e = 0; e < hull.n; ++e) {
+      const SupportEdge<T>& edge = hull.edges[e];
+      if (memory.rows[goal.first_row + e] == T(0)) continue;
+      T sum = dot(edge.normal, rate);
+      for (int k = 0; k < 2; ++k) {
+        const int frame = problem.goals.points()[goal.first_point + (k ? edge.to : edge.from)];
+        if (!carries(b, from.primitive, frame)) continue;
+        T point[3], linear[3], angular[3];
+        point_from(problem.goals.frames()[frame], memory.placements, point);
+        world_column(b, from.part, memory.q, placement, point, linear, angular);
+        sum += dot(edge.push[k], linear);
+      }
+      column[goal.first_row + e] += goal.weight[0] * per_scale * sum;
+    }
   }
 
   // whether the goals of the first priority are within their tolerances
@@ -147,6 +199,12 @@ template <class P, class T, class Team> struct TeamSearch {
         const auto& b = problem.body[from.primitive];
         for (int g = 0; g < P::n_goals; ++g) {
           const auto& goal = problem.goals[g];
+          if constexpr (may_weigh<P>()) {
+            if (goal.op == GOAL_BALANCE) {
+              add_balance(b, goal, from, per_scale, column);
+              continue;
+            }
+          }
           const int sign = int(carries(b, from.primitive, goal.frame)) - int(carries(b, from.primitive, goal.base));
           if (sign == 0) continue;
           if constexpr (may_relate<P>()) {

@@ -140,7 +140,8 @@ POISE_FN mask_t<S> advance_lanes(const P& problem, const Settings<real_t<S>>& se
     for (int c = 0; c < problem.n_v; ++c) state.at.dq[c] = select(fresh, zero, state.at.dq[c]);
   }
   take_step(problem, state.at.q, state.at.dq, settings.limits != LIMITS_OFF, state.at.q);
-  state.at.cost = evaluate(problem, state.at.q, targets, state.at.placements, state.at.rows, state.at.errors);
+  state.at.cost = evaluate(problem, state.at.q, targets, state.at.placements, state.at.rows, state.at.errors,
+                           may_weigh<P>() ? state.at.room : nullptr);
   state.steps = select(fresh, state.steps, state.steps + S(T(1)));
   state.fresh = zero;
   const mask_t<S> progress = keep_best_lanes(problem, settings, posture, fraction, state);

@@ -46,14 +46,26 @@ template <class T> struct GoalList {
   POISE_FN const int* points() const { return point_frames; }  // frames of the supports' points
 };
 
-// Goals other than positions and rotations are for single problems: lists of goals for packs and devices have no
-// `points`.
-template <class P> constexpr bool any_goal = requires(const P& problem) { problem.goals.points(); };
+// Goals other than positions and rotations are for single problems: lists of goals for packs have no `points`, problems
+// for devices no `cones`.
+template <class P> constexpr bool any_goal = requires(const P& problem) {
+  problem.cones;
+  problem.goals.points();
+};
 
 // whether goals may be relations (relations.h); a problem for a device knows it
 template <class P> POISE_FN constexpr bool may_relate() {
   if constexpr (requires { P::has_relations; }) {
     return P::has_relations;
+  } else {
+    return any_goal<P>;
+  }
+}
+
+// whether goals may depend on the body's mass (balance.h); a problem for a device knows it
+template <class P> POISE_FN constexpr bool may_weigh() {
+  if constexpr (requires { P::has_masses; }) {
+    return P::has_masses;
   } else {
     return any_goal<P>;
   }
@@ -100,7 +112,7 @@ template <class S, class P, class Goal> POISE_FN void residual_at(const P&, cons
 template <class S, class P, class Goal>
 POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* placements, const S* targets,
                                real_t<S> per_scale, S* rows, S* errors, S* room) {
-  if constexpr (any_goal<P>) {
+  if constexpr (may_weigh<P>()) {
     if (goal.op == GOAL_CUSTOM) return;
     if (is_of_mass(goal.op)) {
       mass_residual(problem, goal, placements, targets + goal.target, per_scale, rows, errors, room);
@@ -133,7 +145,7 @@ template <class S, class P> POISE_LARGE_FN S evaluate(const P& problem, const S*
                                                       S* rows, S* errors, S* room = nullptr) {
   using T = real_t<S>;
   place_all(problem.body, q, placements);
-  if constexpr (any_goal<P>) {
+  if constexpr (may_weigh<P>()) {
     if (problem.body.masses) gather_mass(problem.body, placements, placements + 12 * problem.body.count());
   }
   S cost = S(T(0));
@@ -235,7 +247,7 @@ template <class S, class P> POISE_LARGE_FN void assemble(const P& problem, const
   POISE_UNROLL_BODY
   for (int g = 0; g < problem.goals.count(); ++g) {
     const auto& goal = problem.goals[g];
-    if constexpr (any_goal<P>) {
+    if constexpr (may_weigh<P>()) {
       if (goal.op == GOAL_CUSTOM) continue;
       if (is_of_mass(goal.op)) {
         assemble_mass(problem, goal, q, placements, targets + goal.target, T(1) / problem.scale, J);

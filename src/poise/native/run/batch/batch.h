@@ -141,7 +141,7 @@ void run_alone(Worker& worker);
 // whether threads can share the problem: not if it calls Python
 bool threads_serve(const SolverData& solver);
 
-// Problems that a GPU supports: one level of point, rotation and pose goals, a posture and ranges with the default
+// Problems that a GPU supports: two levels of point, rotation, pose and direction goals, a balance, a posture and ranges with the default
 // method. The search itself handles the posture, once the goals are reached.
 bool device_serves(const SolverData& solver);
 
@@ -196,6 +196,8 @@ template <class T> struct LaneProblem {
   std::vector<FrameData<T>> frames;
   std::vector<GoalSpec<T>> goals;
   std::vector<Freedom<T>> freedoms;
+  std::vector<Mass<T>> masses;
+  int n_targets = 0;
   std::vector<T> posture_wanted, posture_gain;
   Problem<T, BodyView<T>, PlainGoals<T>> view{};
   Settings<T> settings{};

@@ -33,6 +33,9 @@ template <class T> GoalSpec<T> cast(const GoalSpec<double>& g, int target) {
   to.target = target;
   to.local = g.local;
   to.exact = g.exact;
+  to.n_rows = g.n_rows;
+  to.first_point = g.first_point;
+  to.n_points = g.n_points;
   for (int k = 0; k < 6; ++k) to.weight[k] = T(g.weight[k]);
   for (int k = 0; k < 2; ++k) to.tolerance[k] = T(g.tolerance[k]);
   for (int k = 0; k < 3; ++k) to.axis[k] = T(g.axis[k]);
@@ -59,7 +62,15 @@ template <class T> LaneProblem<T>::LaneProblem(const SolverData& solver) {
   }
   for (const auto& b : solver.primitives) primitives.push_back(cast<T>(b, origin));
   for (const auto& f : solver.frames) frames.push_back(cast<T>(f, origin));
-  for (const auto& g : solver.goals) goals.push_back(cast<T>(g, 12 * static_cast<int>(goals.size())));
+  for (const auto& g : solver.goals) {
+    goals.push_back(cast<T>(g, n_targets));
+    n_targets += g.op == GOAL_BALANCE ? 13 : 12;  // its margin is the last
+  }
+  for (const auto& part : solver.masses) {
+    const bool fixed = masses.size() + 1 == solver.masses.size();
+    masses.push_back({T(part.mass), {}});
+    for (int k = 0; k < 3; ++k) masses.back().moment[k] = T(part.moment[k] - (fixed ? part.mass * origin[k] : 0.0));
+  }
   for (const auto& f : solver.freedoms) freedoms.push_back(cast<T>(f));
   for (double x : solver.posture_wanted) posture_wanted.push_back(T(x));
   for (double x : solver.posture_gain) posture_gain.push_back(T(x));
@@ -96,14 +107,18 @@ bool threads_serve(const SolverData& solver) {
 
 namespace {
 
-// `device`: a GPU also supports directions and a second priority
+// `device`: a GPU also supports directions, one balance and a second priority
 Refused refused_by_kernels(const SolverData& solver, bool device) {
   int other = solver.goals.empty() ? 0 : solver.goals[0].level;
+  bool balanced = false;
   for (std::size_t g = 0; g < solver.goals.size(); ++g) {
     const auto& goal = solver.goals[g];
     const int at = static_cast<int>(g);
     if (goal.level < 0) return {Refusal::LOOP, at};
-    if (!is_plain(goal.op) && !(device && is_direction(goal.op))) return {Refusal::GOAL_KIND, at};
+    const bool second = goal.op == GOAL_BALANCE && balanced;
+    balanced = balanced || goal.op == GOAL_BALANCE;
+    if (second || (!is_plain(goal.op) && !(device && (is_direction(goal.op) || goal.op == GOAL_BALANCE))))
+      return {Refusal::GOAL_KIND, at};
     if (goal.ranged) return {Refusal::GOAL_RANGE, at};
     if (goal.level != solver.goals[0].level && (!device || (other != solver.goals[0].level && goal.level != other)))
       return {Refusal::GOAL_LEVEL, at};
