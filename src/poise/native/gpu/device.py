@@ -334,7 +334,7 @@ def load_kernels(
     single: tuple[bool, ...],
     names: tuple[str, ...],
     finish: bool,
-    world: World,
+    world: tuple[bool, bool],
     device: int,  # noqa: ARG001 - a kernel belongs to one
 ) -> Kernels:
     """Return the kernels of a problem, shared by equal solvers.
