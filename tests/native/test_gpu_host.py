@@ -348,10 +348,12 @@ def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], No
 
 
 @pytest.mark.nvrtc
-def test_teams_compile_for_a_gpu() -> None:
+@pytest.mark.parametrize("balances", [False, True])
+def test_teams_compile_for_a_gpu(balances: bool) -> None:
     model, goals, _ = gazing()
+    goals += [Balance(["foot_l", "foot_r"])] if balances else []
     problem = DeviceProblem(prepare(model, goals).problem)
     assert list_kernels(problem.tables[0]) == TEAM_KERNELS
     used = compile_kernels(problem, len(goals), ["search_bodies"])["search_bodies"]
-    assert used.spill_bytes == 0
+    assert used.spill_bytes <= (512 if balances else 0)  # by the thread that finds the hull
     assert used.registers <= 128

@@ -31,6 +31,7 @@ ROOT = Path(__file__).parents[1]  # root of all include paths
 TEAM_OF_4_ROWS, TEAM_OF_8_ROWS = 6, 12  # rows of residuals: up to this number, so many threads are enough
 WARP = 32
 TEAM_BYTES = 48 << 10  # shared memory of the teams of a warp, of which several fit on a multiprocessor
+SUPPORT = 400  # numbers of a hull (balance.h)
 ARM = 7  # primitives, and velocities, of an arm
 NONE = core.OPEN
 PATIENCE = {"stall_ratio": 0.999}  # a missed second priority makes up most of the cost, and hides progress
@@ -64,7 +65,9 @@ def choose_team(table: Table) -> int:
 def estimate_bytes(table: Table) -> int:
     """Return about how much shared memory a row of a large body takes (TeamMemory in gpu_team.h)."""
     m, n, goals = int(table["n_rows"]), int(table["n_v"]), len(table["goals"])
-    return 4 * (m * (n + m + 6) + 12 * len(table["primitives"]) + 8 * n + 2 * int(table["n_q"]) + 40 * goals)
+    parts = len(table["primitives"])
+    support = 4 * parts + SUPPORT if table["masses"] else 0
+    return 4 * (m * (n + m + 6) + 12 * parts + 7 * n + 2 * int(table["n_q"]) + 40 * goals + support)
 
 
 def write_number(x: Any, real: str) -> str:
