@@ -34,6 +34,8 @@ def cluster() -> Iterator[Any]:
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # it would write a token into the home folder
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_worker_niceness", "0")  # at 15 its workers starve behind other tests
+    os.environ.setdefault("RAY_prestart_worker_first_driver", "0")  # a process takes seconds, and most would be idle
+    os.environ.setdefault("RAY_idle_worker_killing_time_threshold_ms", "600000")  # after 1 s another would start
     import ray.data
     from ray.cluster_utils import Cluster
 
