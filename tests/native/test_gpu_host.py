@@ -13,7 +13,7 @@ import pytest
 
 import nvrtc
 import poise
-from native_programs import compile_program
+from native_programs import compile_program, precompile_headers
 from poise.goals import Align, Balance, Goal, LookAt, Orient, Reach, Rest
 from poise.native import core
 from poise.native.gpu.device import OPTIONS, DeviceProblem
@@ -146,13 +146,15 @@ def read_answers(raw: bytes, nq: int, goals: int, finish: bool) -> Answers:
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Return a function that compiles the program for a problem into a folder, once for all with the same constants."""
     known: dict[str, Path] = {}
+    flags = ("-fno-math-errno", "-pthread")
+    shared = precompile_headers("gpu_entry", tmp_path_factory.mktemp("headers"), *flags)
 
     def build_once(solver: poise.Solver, finish: bool) -> Path:
         given = write_given(solver, finish)
         if given not in known:
             known[given] = tmp_path_factory.mktemp("program")
             (known[given] / "given.h").write_text(given)
-            compile_program("gpu_entry", known[given], "-fno-math-errno", "-pthread", "-I", str(known[given]))
+            compile_program("gpu_entry", known[given], *flags, *shared, "-I", str(known[given]))
         return known[given]
 
     return build_once
