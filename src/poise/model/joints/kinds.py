@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import hypot
 from typing import Protocol
 
 import numpy as np
@@ -109,13 +110,14 @@ class KindFacts:
 
 def make_basis(axis: Floats) -> Floats:
     """Return a rotation whose third column is the unit `axis`; exact for x, y and z."""
-    identity = np.eye(3)
-    k = int(np.argmax(np.abs(axis)))
-    if axis[k] == 1.0 and np.count_nonzero(axis) == 1:  # (1, 1e-9, 0) is not the x axis, though its length rounds to 1
-        return np.roll(identity, 2 - k, axis=1)  # a cyclic permutation of the axes
-    side = np.cross(identity[(k + 2) % 3], axis)
-    x = side / np.linalg.norm(side)
-    return np.stack([x, np.cross(axis, x), axis], axis=1)
+    numbers = axis.tolist()
+    k = max(range(3), key=lambda i: abs(numbers[i]))
+    along, after, before = numbers[k], numbers[k - 2], numbers[k - 1]
+    length = hypot(along, after)
+    x, y = 0.0 - after / length, along / length  # numpy's cross product of single vectors takes twenty times as long
+    basis = np.empty((3, 3))
+    basis[k], basis[k - 2], basis[k - 1] = (x, 0.0 - before * y, along), (y, before * x, after), (0.0, length, before)
+    return basis
 
 
 def move_along_axis(primitive: Primitive) -> Motions:
