@@ -13,6 +13,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.model import Model
+from poise.model.memo import keep_with_model
 
 __all__ = [
     "BONES",
@@ -158,9 +159,16 @@ def find_bone_start(model: Model, names: Names[str, str], root: str) -> str:
     carriers = {"hip": ("pelvis",), "shoulder": (f"clavicle_{side}", "chest", "pelvis")}.get(part, ())
     for carrier in carriers:
         if carrier in names:
-            own = list_aside(model, names, names[carrier], root)
-            return find_meeting(model, list_above_knee(model, names.get(f"knee_{side}"), own) if part == "hip" else own)
+            other = names.get(f"{part}_{'r' if side == 'l' else 'l'}")
+            knee = names.get(f"knee_{side}") if part == "hip" else None
+            return find_limb_bone_start(model, names[carrier], names[root], other, knee)
     return names[root]
+
+
+@keep_with_model
+def find_limb_bone_start(model: Model, trunk: str, root: str, other: str | None, knee: str | None) -> str:
+    """Return the frame at which the first bone of a limb begins; `other` is the root of the limb on the other side."""
+    return find_meeting(model, list_above_knee(model, knee, list_aside(model, trunk, root, other)))
 
 
 def list_above_knee(model: Model, knee: str | None, frames: list[str]) -> list[str]:
@@ -175,19 +183,17 @@ def list_above_knee(model: Model, knee: str | None, frames: list[str]) -> list[s
     return [frame for frame, far in zip(frames, aside, strict=True) if far <= most]
 
 
-def list_aside(model: Model, names: Names[str, str], trunk: str, root: str) -> list[str]:
+def list_aside(model: Model, trunk: str, root: str, other: str | None) -> list[str]:
     """List the frames of a limb beyond the trunk that are on its own side.
 
     Some limbs begin with joints in the middle of the trunk, or with joints shared by both sides: these are near the
     other limb and are excluded.
     """
-    part, _, side = root.rpartition("_")
-    other = f"{part}_{'r' if side == 'l' else 'l'}"
-    own = list_beyond(model, trunk, names[root])
-    if other not in names:
+    own = list_beyond(model, trunk, root)
+    if other is None:
         return own
-    theirs = np.array([place_of(model, frame) for frame in list_beyond(model, trunk, names[other])])
-    least = ASIDE_SHARE * np.linalg.norm(place_of(model, names[root]) - theirs[-1])
+    theirs = np.array([place_of(model, frame) for frame in list_beyond(model, trunk, other)])
+    least = ASIDE_SHARE * np.linalg.norm(place_of(model, root) - theirs[-1])
     apart = [np.linalg.norm(place_of(model, frame) - theirs, axis=1).min() for frame in own]
     return [frame for frame, far in zip(own, apart, strict=True) if far >= least] or own[-1:]
 
