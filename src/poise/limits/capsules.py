@@ -90,9 +90,10 @@ def cover_cylinder(radius: float, length: float) -> tuple[float, float]:
 
 def capsule_distances(model: Model, capsules: tuple[BodyCapsule, ...], pairs: Pairs, q: Floats) -> Floats:
     """Return the gaps between m pairs of capsules in poses (..., nq) as (..., m) [m]; negative if they overlap."""
-    a, b = place_capsules(model, capsules, q)
-    radius = np.array([capsule.radius for capsule in capsules])
-    one, other = pairs[:, 0], pairs[:, 1]
+    used, rows = np.unique(pairs, return_inverse=True)
+    a, b = place_capsules(model, tuple(capsules[k] for k in used), q)
+    radius = np.array([capsules[k].radius for k in used])
+    one, other = rows.reshape(-1, 2).T
     ends = (end[..., rows, :].reshape(-1, 3) for rows in (one, other) for end in (a, b))
     gaps = core.segment_distances(*ends).reshape(*a.shape[:-2], len(pairs))
     return np.asarray(gaps - radius[one] - radius[other])
@@ -100,7 +101,8 @@ def capsule_distances(model: Model, capsules: tuple[BodyCapsule, ...], pairs: Pa
 
 def place_capsules(model: Model, capsules: tuple[BodyCapsule, ...], q: Floats) -> tuple[Floats, Floats]:
     """Return both ends of every capsule in the world, (..., n, 3) each [m]."""
-    T = model.fk(q)[..., [model.frames.index(capsule.frame) for capsule in capsules], :, :]
-    ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
-    world = np.einsum("...nij,nkj->...nki", T[..., :3, :3], ends) + T[..., None, :3, 3]
-    return world[..., 0, :], world[..., 1, :]
+    T = model.fk(q)[..., [model.frames.index(capsule.frame) for capsule in capsules], :3, :]
+    x, y, z, origin = (T[..., k] for k in range(4))
+    ends = np.array([(capsule.a, capsule.b) for capsule in capsules]).reshape(-1, 2, 3, 1)
+    a, b = (x * end[:, 0] + y * end[:, 1] + z * end[:, 2] + origin for end in (ends[:, 0], ends[:, 1]))
+    return a, b
