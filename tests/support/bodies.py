@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,7 @@ LEADING = (*ONE_DOF, "path", "scale")  # a follower's range would have to fit it
 AXIAL = (*ONE_DOF, "planar", "universal", "cylindrical", "scale")
 
 
+@lru_cache(maxsize=256)  # models are immutable, and many tests ask for the same ones
 def random_model(seed: int, joints: int = 12, kinds: tuple[str, ...] = ALL_KINDS, mimic: bool = True) -> poise.Model:
     """Return a random tree of ``joints`` joints; with at least ``len(kinds)`` joints, every kind occurs.
 
