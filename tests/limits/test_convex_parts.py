@@ -136,3 +136,15 @@ def test_neighbours_and_parts_that_touch_at_rest_are_left_out() -> None:
     assert frozenset(("chest", "hand_l")) in names
     assert frozenset(("chest", "clavicle_l")) not in names
     assert find_convex_parts(poise.load("humanoid")) is None
+
+
+def test_remembered_directions_change_no_result() -> None:
+    """Boxes that approach, collide and part again, with a direction of the pose before."""
+    parts = make_pair(Box((0.2, 0.1, 0.3)), Box((0.1, 0.4, 0.2)))
+    path = [place(parts, (x, 0.1, 0.05)) for x in (0.4, 0.18, 0.16, 0.14, 0.2, 0.3)]
+    last = np.zeros((1, 3))
+    for q, near in zip(path, (False, False, True, True, False, False), strict=True):
+        with_last, alone = parts.measure(q[None], 0.02, last=last), parts.measure(q[None], 0.02)
+        assert len(with_last.depth) == len(alone.depth) == near
+        np.testing.assert_array_equal(with_last.depth, alone.depth)
+    assert last[0, 0] == pytest.approx(1.0, abs=0.1)

@@ -13,6 +13,7 @@ void bind_batch(nb::module_& m);
 void bind_bytes(nb::module_& m);
 void bind_gpu(nb::module_& m);
 void bind_geometry(nb::module_& m);
+void bind_hulls(nb::module_& m);
 void bind_family(nb::module_& m);
 void bind_clips(nb::module_& m);
 void bind_charts(nb::module_& m);

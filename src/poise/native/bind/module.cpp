@@ -373,6 +373,7 @@ NB_MODULE(_core, m) {
   bind_bytes(m);
   bind_gpu(m);
   bind_geometry(m);
+  bind_hulls(m);
   bind_family(m);
   bind_clips(m);
   bind_charts(m);

@@ -10,13 +10,16 @@ that breaks a limit is replaced by one with a smaller displacement.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.limits.convex_parts import ConvexParts, Overlaps, Ways, find_convex_parts
+from poise.limits.convex_parts import ConvexParts, Overlaps, find_convex_parts
+from poise.model import Model
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.separation.clip_separation import DEEP_M, MEASURED_FPS, NEAR_M
@@ -51,13 +54,18 @@ class StreamSeparation:
         self.size = measure_size(Motion(self.model, self.model.rest[None], fps))
         self.fade, self.fastest = float(np.exp(-1.0 / (FADE_S * fps))), FASTEST_RAD_S / fps
         self.every = max(1, round(fps / MEASURED_FPS))
+        self.tips = list_tips(self.model, joints)
+        self.carried = np.zeros((0, len(self.columns)))  # whether a velocity moves a solid: 1 or 0
+        if self.parts is not None:
+            self.carried = np.array([flag_above(self.model, solid.frame) for solid in self.parts.solids])
+            self.carried = self.carried[:, self.columns].astype(np.float64)
         self.forget()
 
     def forget(self) -> None:
         """Reset to the state before the first frame."""
         self.shift: Floats | None = None  # the displacement of all joints in the newest frame, (nv,)
-        self.ways: Ways = {}  # the directions in which limbs leave the body
         self.near: Overlaps | None = None  # the parts near each other in the newest frame
+        self.last = np.zeros((0 if self.parts is None else len(self.parts.pairs), 3))  # the directions between pairs
         self.frames = 0
 
     def part(self, q: Floats, allows: Callable[[Floats], bool]) -> Floats:
@@ -66,14 +74,14 @@ class StreamSeparation:
             return q
         last = np.zeros(self.model.nv) if self.shift is None else self.shift
         faded = self._slow_down(np.where(np.abs(last) > STILL_RAD, self.fade * last, 0.0))
-        near = self._find_near(q, last)
-        wanted = [share * faded for share in SHARES]
-        if near is not None:
-            wanted.insert(0, self._slow_down(self._solve(self._move(q, last), near, last, faded)))
+        moved = self._move(q, last)
+        near = self._find_near(moved, last)
+        shares = (share * faded for share in SHARES)
+        wanted = shares if near is None else chain([self._slow_down(self._solve(moved, near, last, faded))], shares)
         poses = (self._move(q, shift) for shift in wanted)
         out = next((pose for pose in poses if pose is q or allows(pose)), q)
         self.shift = np.zeros_like(last) if out is q else np.asarray(self.model.difference(q, out))
-        self.near, self.ways = near, {} if near is None else self.parts.list_ways(near)
+        self.near = near
         return out
 
     def _slow_down(self, shift: Floats) -> Floats:
@@ -82,45 +90,71 @@ class StreamSeparation:
         return shift if last is None else last + np.clip(shift - last, -self.fastest, self.fastest)
 
     def _find_near(self, q: Floats, last: Floats) -> Overlaps | None:
-        """Return the parts near each other in a pose with the last displacement; None if it has no collisions.
+        """Return the parts near each other in a pose, which has the last displacement; None if it has no collisions.
 
         They are measured in one of several frames at high frame rates, and followed in the others.
         """
         assert self.parts is not None
-        moved, deep, near = self._move(q, last), -DEEP_M * self.size, NEAR_M * self.size
         self.frames += 1
         if (self.frames - 1) % self.every:
-            return None if self.near is None else self.parts.follow(self.near, moved)
-        if not last.any() and not len(self.parts.measure(moved[None], deep, self.ways).depth):
-            return None
-        found = self.parts.measure(moved[None], near, self.ways)
-        return found if len(found.depth) else None
+            return None if self.near is None else self.parts.follow(self.near, q)
+        ways = None if self.near is None else self.parts.list_ways(self.near)
+        found = self.parts.measure(q[None], NEAR_M * self.size, ways, last=self.last)
+        return found if found.depth.max(initial=-np.inf) > (-np.inf if last.any() else DEEP_M * self.size) else None
 
     def _move(self, q: Floats, shift: Floats) -> Floats:
         """Return a pose moved by a displacement, within the ranges of the joints."""
         return self.clamp(np.asarray(self.model.integrate(q, shift))) if shift.any() else q
 
+    def _list_rows(self, q: Floats, near: Overlaps) -> Floats:
+        """Return the velocities at which the joints of the displacement part near pairs of pose `q`, (n, columns)."""
+        assert self.parts is not None
+        one, other = self.parts.pairs[near.pair].T
+        T, twists = self.model.fk(q)[self.parts.at[one]], np.empty((6, self.model.nv))
+        for tip, v in self.tips:  # a joint moves all that it carries as one body
+            twists[:, v] = self.model.jacobian(q, tip, reference="spatial")[:, v]
+        x, y, z = ((T[:, :3, :3] @ near.point[..., None])[..., 0] + T[:, :3, 3]).T
+        u, v, w = ways = (near.axes @ near.normal[..., None])[..., 0].T
+        wrenches = np.array([*ways, y * w - z * v, z * u - x * w, x * v - y * u])
+        out: Floats = wrenches.T @ twists[:, self.columns] * (self.carried[one] - self.carried[other])
+        return out
+
     def _solve(self, q: Floats, near: Overlaps, shift: Floats, faded: Floats) -> Floats:
         """Return the displacement that ends the collisions of pose `q`, which has the displacement `shift`."""
-        assert self.parts is not None
-        rows, columns = np.empty((len(near.depth), len(self.columns))), self.columns
-        places = near.place(near.point)
-        for k, (one, other) in enumerate(self.parts.pairs[near.pair]):
-            way = near.axes[k] @ near.normal[k]
-            J = self.model.jacobian(q, self.parts.solids[one].frame, point=near.point[k])
-            base = self.model.jacobian(q, self.parts.solids[other].frame, point=places[k])
-            rows[k] = way @ (J[:3, columns] - base[:3, columns])
+        columns = self.columns
+        rows, wanted = self._list_rows(q, near), faded[columns]
         least = near.depth + rows @ shift[columns]  # rows @ d >= least
-        d, weight = faded[columns], (WEIGHT / self.model.length) ** 2
+        d, soft = wanted, (self.model.length / WEIGHT) ** 2
         for _ in range(ROUNDS):
             active = rows @ d < least - 1e-9
-            own = rows[active]
-            new = faded[columns] + own.T @ np.linalg.solve(
-                own @ own.T + np.eye(len(own)) / weight, least[active] - own @ faded[columns]
-            )
+            own, new = rows[active], wanted
+            if len(own):
+                gram = own @ own.T
+                gram.flat[:: len(own) + 1] += soft
+                new = wanted + np.linalg.solve(gram, least[active] - own @ wanted) @ own
             if np.abs(new - d).max() < 1e-6:
                 break
             d = new
         out = np.zeros_like(shift)
         out[columns] = d
         return out
+
+
+def flag_above(model: Model, frame: str) -> NDArray[np.bool_]:
+    """Flag the velocities that move a frame, (nv,)."""
+    out = np.zeros(model.nv, dtype=bool)
+    for joint in model.joints_above(frame):
+        out[joint.v] = True
+    return out
+
+
+def list_tips(model: Model, joints: Sequence[str]) -> list[tuple[str, NDArray[np.intp]]]:
+    """List frames that have all of some joints above them, each with the velocities that move it and none before."""
+    left, free = [joint for joint in model.joints if joint.name in joints], np.ones(model.nv, dtype=bool)
+    out = list[tuple[str, NDArray[np.intp]]]()
+    for joint in reversed(left):
+        if free[joint.v].any():
+            own = flag_above(model, joint.frame) & free
+            out.append((joint.frame, np.flatnonzero(own)))
+            free &= ~own
+    return out
