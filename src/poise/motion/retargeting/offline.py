@@ -303,13 +303,15 @@ def hold_above_floor(
     near, bones = free, [goal for goal in wanted if not isinstance(goal.goal, Reach)]
     turned = (replace(goal, weights=TURN_WEIGHT * goal.weights) for goal in bones)
     options = replace(options, extra=(*options.extra, *turned))
+    start: Floats | None = None
     for _ in range(FLOOR_ROUNDS):  # contacts may move other parts to the floor
-        floor = make_floor_limits(near, size)
+        kept = (*options.limits, *make_floor_limits(near, size))
         # a few steps do not find poses with contacts and the floor
-        track = lock_smoothly(free, held, replace(options, limits=(*options.limits, *floor), max_steps=None), root)
+        track = lock_smoothly(free, held, replace(options, limits=kept, max_steps=None, start=start), root)
         if find_lift(track.motion, size) is None:
             break
-        near = Motion(near.model, np.concatenate([near.q, track.motion.q]), near.fps)
+        start = track.motion.q
+        near = Motion(near.model, np.concatenate([near.q, start]), near.fps)
     return replace(track, limits=options.limits)
 
 

@@ -3,8 +3,8 @@
 An arm that cannot follow the source, because of its ranges or because it is in the wrong branch, would otherwise tilt
 the whole body. So its targets are moved to at most `SHARED_RAD` from the pose that it reaches while the trunk follows
 the source. Arms made of hinges have several branches, and one frame may have its best answer in one of them and the
-next frame in another. If an arm jumps or misses its goals, every frame is solved again from several poses, and one
-answer per frame is chosen over the whole clip by dynamic programming:
+next frame in another. If an arm jumps or misses its goals, about 30 frames per second are solved again from several
+poses, one answer of each is chosen over the whole clip by dynamic programming, and the clip is solved from these:
 
     minimise  sum_t cost(t, i_t) dt + sum_t |q(t, i_t) - q(t-1, i_{t-1})|^2
 """
@@ -163,16 +163,25 @@ def solve_arms(body: Motion, arms: Sequence[RobotArm], wanted: Sequence[ClipGoal
     parts = [(arm, slice(*ends[k : k + 2])) for k, arm in enumerate(arms) if arm.hinged]
     wrong = [(arm, part) for arm, part in parts if may_be_wrong(arm, q, misses[:, part], body.fps)]
     if wrong:
-        listed = [(q, misses), *list_answers(body, own, joints, [arm for arm, _ in wrong])]
+        at = np.arange(0, len(body), every := max(1, round(body.fps / RATE)))
+        some = [replace(goal, targets=pick(goal.targets, at), weights=goal.weights[at]) for goal in own]
+        sparse = Motion(body.model, body.q[at], body.fps / every)
+        listed = [(q[at], misses[at]), *list_answers(sparse, some, joints, [arm for arm, _ in wrong])]
         layers, costs = (np.stack(each, axis=1) for each in zip(*listed, strict=True))
-        start = q.copy()
+        start, times = q.copy(), np.arange(len(body))
         for arm, part in wrong:
-            start[:, arm.columns] = choose_answers(arm, layers[:, :, arm.columns], costs[:, :, part], body.fps)
+            path = choose_answers(arm, layers[:, :, arm.columns], costs[:, :, part], sparse.fps)
+            start[:, arm.columns] = np.stack([np.interp(times, at, column) for column in path.T], axis=1)
         other, then = relax(start)
         for arm, part in wrong:
             before, after = (measure_cost(arm, *x, body.fps) for x in ((q, misses[:, part]), (other, then[:, part])))
             q[:, arm.columns] = arm.unwrap((other if after < before else q)[:, arm.columns])
     return Motion(body.model, q, body.fps)
+
+
+def pick(targets: Floats | None, at: Ints) -> Floats | None:
+    """Return the targets of some frames; None if the goal has its own."""
+    return None if targets is None else targets[at]
 
 
 def may_be_wrong(arm: RobotArm, q: Floats, misses: Floats, fps: float) -> bool:
