@@ -13,8 +13,7 @@ import poise
 SIZE = {"width": 780, "height": 460}
 PATIENCE = 120.0  # [s], on two shared cores
 COARSE = 0.4  # device pixels per window pixel: without a graphics card they take most of the time
-# Viser draws as often as the screen allows, also if nothing moves. Here it draws about 12 pictures per second, which
-# leaves the processor to the solver and to the rest of the page.
+# Drawing takes more processor time than the rest of the page and Python together. About 12 pictures per second suffice.
 DRAW_SELDOM = """(() => {
   const draw = window.requestAnimationFrame.bind(window), later = window.setTimeout.bind(window);
   let waiting = new Map(), last = 0;

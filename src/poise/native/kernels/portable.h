@@ -119,6 +119,14 @@ constexpr int only_plan = POISE_PLAN;
 constexpr int only_plan = -1;
 #endif
 
+// Whether regions are placed row by row, and whether some are point clouds or hulls, if that is known: without them a
+// kernel needs fewer registers.
+#if defined(POISE_PLACED)
+constexpr bool may_be_placed = POISE_PLACED, may_be_clouds = POISE_CLOUDS;
+#else
+constexpr bool may_be_placed = true, may_be_clouds = true;
+#endif
+
 // ---------------------------------------------------------------------------------------------- the pack
 
 #if !POISE_ON_DEVICE

@@ -3,12 +3,6 @@
 #pragma once
 #include "kernels/limits/surfaces.h"
 
-// Whether regions are placed row by row, and whether some are point clouds or hulls: others need fewer registers.
-#ifndef POISE_PLACED
-#define POISE_PLACED 1
-#define POISE_CLOUDS 1
-#endif
-
 namespace poise {
 
 struct DeviceCall {

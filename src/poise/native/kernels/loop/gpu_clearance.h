@@ -277,7 +277,7 @@ POISE_FN void list_clear_row(const P& problem, const E& exact, const B& body, co
     found = team.lowest(listed.nearest < T(1e30)) >= 0;
   }
   const int winner = team.least(float(listed.nearest), 0.0f), count = team.sum(listed.count);
-  const bool open = team.lowest(listed.open || (POISE_PLACED && suspect.far)) >= 0;
+  const bool open = team.lowest(listed.open || (may_be_placed && suspect.far)) >= 0;
   if (found && team.rank() == winner) {
     store_pose(problem, io, row, listed.best);
     io.codes[row] = CODE_REACHED;

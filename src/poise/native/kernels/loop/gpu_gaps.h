@@ -30,7 +30,7 @@ POISE_FN void read_place(const DevicePlaces& place, int row, double* to) {
 
 // Writes the placement of the body in the axes of the regions of places g; null if they are those of the body.
 template <class T> POISE_FN const T* see_regions(const ClearanceCall<T>& clear, int g, int row, T* seen) {
-  if (!POISE_PLACED || (!clear.places[0].data && !clear.places[g].data)) return nullptr;
+  if (!may_be_placed || (!clear.places[0].data && !clear.places[g].data)) return nullptr;
   double base[12], own[12];
   read_place(clear.places[0], row, base);
   if (g > 0) {
@@ -70,12 +70,12 @@ template <class T> POISE_CALLED_FN bool is_pair_near(const ClearanceCall<T>& cle
   if (pair.places >= 0) {
     limit.op = clear.regions[pair.other].op;
     limits.numbers = clear.regions[pair.other].numbers;
-    if (!POISE_CLOUDS && limit.op == LIMIT_OBSTACLE) return false;
+    if (!may_be_clouds && limit.op == LIMIT_OBSTACLE) return false;
   } else {
     capsules[1] = clear.capsules[pair.other];
     place_capsule(limits, 1, placements);
   }
-  if (POISE_PLACED && pair.places >= 0 && seen) {
+  if (may_be_placed && pair.places >= 0 && seen) {
     T moved[12];
     move_placement(seen, capsules[0].primitive, placements, moved);
     capsules[0].primitive = 0;
@@ -152,7 +152,7 @@ template <class T> POISE_FN bool hits_regions(const ClearanceCall<T>& clear, int
 // Whether a link of [first, end) is nearer to the world than `least` [m].
 template <class T> POISE_FN bool hits_world(const ClearanceCall<T>& clear, int row, int first, int end,
                                             const T* placements, T least, Suspect& suspect) {
-  for (int g = 0; g < (POISE_PLACED ? clear.n_places : 1); ++g) {
+  for (int g = 0; g < (may_be_placed ? clear.n_places : 1); ++g) {
     if (hits_regions(clear, g, row, first, end, placements, least, suspect)) return true;
   }
   return false;

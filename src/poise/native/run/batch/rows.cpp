@@ -168,11 +168,9 @@ void search_alone(Worker& worker, const Slot& slot) {
   write_own(worker, slot.row);
 }
 
-// Ends the search of a row with limits, without them: its end is the answer if it keeps them. Otherwise the single
-// solver answers.
+// Ends a row's search without its limits: the end is the answer if it keeps them, otherwise the single solver answers.
 void end_limited(Worker& worker, Slot& slot, const SearchEnd& end) {
   SolverData& own = worker.own;
-  const auto problem = own.problem();
   const double* errors = own.strict_state.there.errors;
   double* q = worker.end_q.data();
   if (worker.job.q32) round_pose(own, q);
@@ -180,9 +178,9 @@ void end_limited(Worker& worker, Slot& slot, const SearchEnd& end) {
   read_places(worker, slot.row);
   slot.steps = end.steps;
   slot.searches = 1;
-  const bool kept = end.reached && solver_ops().keeps_limits(own, q);
-  const bool reached =
-      end.reached && within_tolerance(problem, errors, 1.0) && !(outside_of(problem, own.settings, q) > 0.0);
+  const bool kept = end.reached && solver_ops().keeps_limits(own, q);  // also fills `errors`
+  const bool reached = end.reached && within_tolerance(own.problem(), errors, 1.0) &&
+                       !(outside_of(own.problem(), own.settings, q) > 0.0);
   if (!kept || !reached) {
     own.searched = true;
     own.known_end = reached ? q : nullptr;
