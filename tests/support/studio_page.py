@@ -13,30 +13,12 @@ import poise
 SIZE = {"width": 780, "height": 460}
 PATIENCE = 120.0  # [s], on two shared cores
 COARSE = 0.4  # device pixels per window pixel: without a graphics card they take most of the time
-# Drawing takes more processor time than the rest of the page and Python together. About 12 pictures per second suffice.
-DRAW_SELDOM = """(() => {
-  const draw = window.requestAnimationFrame.bind(window), later = window.setTimeout.bind(window);
-  let waiting = new Map(), last = 0;
-  function drawAll(time) {
-    const now = waiting;
-    waiting = new Map();
-    for (const callback of now.values()) callback(time);
-  }
-  window.requestAnimationFrame = (callback) => {
-    if (!waiting.size) later(() => draw(drawAll), 65);
-    waiting.set(++last, callback);
-    return last;
-  };
-  window.cancelAnimationFrame = (id) => waiting.has(id) && waiting.set(id, () => {});
-})()"""
-TWO_PICTURES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def open_page(browser: Any, studio: Any) -> Any:
     """Open a window that shows the studio."""
     before = set(studio.session.server.get_clients())
     page = browser.new_page(viewport=SIZE)
-    page.add_init_script(DRAW_SELDOM)
     page.set_default_timeout(1e3 * PATIENCE)
     page.goto(f"{studio.url}&fixedDpr={COARSE}")
     page.get_by_role("tab", name="Pose").wait_for(timeout=1e3 * PATIENCE)
@@ -81,7 +63,7 @@ def hover(studio: Any, page: Any, handle: str) -> tuple[float, float]:
         for right, up in ((0, 0), (0, -9), (7, -6), (-7, -6), (0, 9), (7, 6), (-7, 6)):
             page.mouse.move(x + right + 1, y - up)
             page.mouse.move(x + right, y - up)
-            page.evaluate(TWO_PICTURES)
+            page.wait_for_timeout(20)
             if page.evaluate(hand):
                 return x + right, y - up
     raise AssertionError(f"the window does not show {handle} where it is")
