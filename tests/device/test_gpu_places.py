@@ -69,7 +69,7 @@ def test_answers_are_clear_where_regions_and_bases_are(name: str, dtype: str, co
     few = slice(0, min(count, 1000))
     cpu = solver.solve(targets[few], places={key: T[few] for key, T in places.items()}, base=base[few])
     assert np.mean(codes[few] == cpu.codes) > 0.97
-    assert not cpu.reached[codes[few] == IN_COLLISION].sum() > (0 if name == "ur5e" else 5)
+    assert cpu.reached[codes[few] == IN_COLLISION].sum() <= (0 if name == "ur5e" else 5)
     assert (codes == IN_COLLISION).any()
 
 

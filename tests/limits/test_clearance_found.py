@@ -58,7 +58,9 @@ def test_a_pose_that_is_known_to_be_clear_is_found(name: str) -> None:
 def test_the_last_clear_part_of_an_arc_is_found(name: str) -> None:
     """Of all poses of a goal, only those near the one with the widest gap keep the distance."""
     model, tip, rng, tried = poise.load(name), TIPS[name], np.random.default_rng(11), 0
-    while tried < 20:
+    for _ in range(200):
+        if tried == 20:
+            break
         scene, q = make_scene(model, rng)
         goal = Reach(tip, model.fk(q, tip))
         widest = Clearance([], 0.0, scene.world).measure_gap(model, poise.solve_all(model, goal, samples=720).q).max()
@@ -69,6 +71,24 @@ def test_the_last_clear_part_of_an_arc_is_found(name: str) -> None:
         solution = poise.solve(model, goal, limits=[limit])
         assert solution.reached
         assert limit.measure_gap(model, solution.q) >= -ROUNDING
+    assert tried == 20
+
+
+@pytest.mark.parametrize("place", [(0.0, 0.0, 9.0), (0.2, -0.2, 0.5)], ids=["out of reach", "in reach"])
+def test_a_missed_second_level_costs_the_first_nothing(place: tuple[float, float, float]) -> None:
+    """All listed poses of the first level collide; one between them is clear."""
+    model, tip, rng = poise.load("panda"), TIPS["panda"], np.random.default_rng(11)
+    for _ in range(6):
+        scene, q = make_scene(model, rng)
+        T = model.fk(q, tip)
+        goals = [Reach(tip, T), Reach("panda_link4", place, priority=1)]
+        every = poise.solve_all(model, goals[0], samples=720).q
+        limit = Clearance([], Clearance([], 0.0, scene.world).measure_gap(model, every).max() - 3e-5, scene.world)
+        solution = poise.solve(model, goals, limits=[limit])
+        assert not solution.reached
+        assert solution.status is not poise.Status.IN_COLLISION
+        assert limit.measure_gap(model, solution.q) >= -ROUNDING
+        np.testing.assert_allclose(model.fk(solution.q, tip), T, atol=2e-3)
 
 
 def test_a_body_without_a_closed_form_finds_one_too() -> None:

@@ -14,7 +14,7 @@ CLOSE = 1e-9
 
 def make_body(name):
     if name.startswith("random"):
-        return random_model(np.random.default_rng(int(name[-1])), joints=9)
+        return random_model(int(name[-1]), joints=9)
     return poise.load(name)
 
 

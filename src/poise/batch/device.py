@@ -215,11 +215,12 @@ def drop_clearance(solver: Solver) -> Solver:
 
 def view_matrices(what: str, value: Any) -> BatchRows:
     """Return transforms (..., 4, 4) on the device; a single one may be on the host."""
-    if is_on_device(value) or np.ndim(getattr(value, "matrix", value)) != 2:
+    array = value if is_on_device(value) else read_matrices(what, value)
+    if is_on_device(value) or array.ndim > 2:
         array = view_on_device(value, what)
         check_matrices(what, array)
     else:
-        array = load_cupy().asarray(read_matrices(what, value))
+        array = load_cupy().asarray(array)
     return BatchRows(what, array, array.shape[:-2], 16)
 
 

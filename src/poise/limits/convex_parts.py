@@ -130,17 +130,17 @@ class ConvexParts:
                 all do.
             steady: Whether groups part in directions that turn little from pose to pose; otherwise every pair parts by
                 the least depth.
-            last: The best direction of each pair in the pose before, (m, 3), zero if unknown. It is tried first, which
-                is fast for pairs that stay apart, and updated.
+            last: The best direction of each pair in the pose before, (m, 3), zero if unknown, and replaced by that of
+                the last pose. Each pose tries the direction of the pose before first: if it shows that a pair is
+                apart by `margin`, no other is tried.
         """
         when = np.arange(len(q)) if times is None else times
         way = np.zeros((len(self.pairs), 3)) if last is None else last
         found = []
         for first in range(0, max(len(q), 1), BLOCK_POSES):
             part = slice(first, first + BLOCK_POSES)
-            pair, pose, turn, shift, axes, depth, normal = self.hulls.find(
-                self.model.fk(q[part])[:, self.at], margin, way
-            )
+            T = self.model.fk(q[part])[:, self.at]
+            pair, pose, turn, shift, axes, depth, normal, way = self.hulls.find(T, margin, way)
             rows = Overlaps(pair, pose, turn, shift, axes, depth, normal, np.zeros_like(normal))
             deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
             if len(deep):
@@ -151,10 +151,14 @@ class ConvexParts:
                     ways = AROUND_ALL @ inside.axes
                     overlaps, every = self._measure(inside, ways), np.arange(len(deep))
                     best = overlaps.argmin(axis=1)
-                    inside = self._refine(replace(inside, depth=overlaps[every, best], normal=ways[every, best]))
+                    least = overlaps[every, best]
+                    better = np.where((least < inside.depth)[:, None], ways[every, best], inside.normal)
+                    inside = self._refine(replace(inside, depth=np.minimum(least, inside.depth), normal=better))
                 rows.normal[deep], rows.depth[deep] = inside.normal, inside.depth
             points = self.hulls.points(rows.pair, rows.turn, rows.normal, EDGE * self.model.length)
             found.append(replace(rows, pose=rows.pose + first, point=points))
+        if last is not None:
+            last[:] = way
         return concatenate(found)
 
     def _steady(self, rows: Overlaps, times: Indices, before: Ways) -> Overlaps:

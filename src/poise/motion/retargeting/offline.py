@@ -303,7 +303,7 @@ def hold_above_floor(
     near, bones = free, [goal for goal in wanted if not isinstance(goal.goal, Reach)]
     turned = (replace(goal, weights=TURN_WEIGHT * goal.weights) for goal in bones)
     options = replace(options, extra=(*options.extra, *turned))
-    start: Floats | None = None
+    start = options.start
     for _ in range(FLOOR_ROUNDS):  # contacts may move other parts to the floor
         kept = (*options.limits, *make_floor_limits(near, size))
         # a few steps do not find poses with contacts and the floor

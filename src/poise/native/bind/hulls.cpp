@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 
 #include "bind/bindings.h"
 #include "kernels/limits/contacts.h"
@@ -49,12 +50,13 @@ class HullPairs {
     const double* from = all.data<double>();
     const double* end = from + all.size();
     for (const int count : counts) {
-      if (count < 1 || from + 4 * count > end) refuse("ShapeMismatch", "counts are not those of balls.");
+      if (count < 1 || count > (end - from) / 4) refuse("ShapeMismatch", "counts are not those of balls.");
       add_hull(from, count);
       from += 4 * count;
     }
     for (const auto& [one, other] : pairs) {
-      if (std::min(one, other) < 0 || std::max(one, other) >= solids) refuse("InvalidValue", "no such solid.");
+      if (std::min(one, other) < 0 || std::max(one, other) >= solids)
+        refuse("InvalidValue", "pairs: a number is not that of a solid.");
     }
   }
 
@@ -78,8 +80,12 @@ class HullPairs {
     const double* x = numbers_.data() + own.first;
     return {x, x + own.count, x + 2 * own.count, x + 3 * own.count, own.count};
   }
+  const std::pair<int, int>& pair(double index) const {
+    if (!(index >= 0.0 && index < static_cast<double>(pairs_.size()))) throw std::out_of_range("pair: no such pair");
+    return pairs_[static_cast<std::size_t>(index)];
+  }
   HullPair<double> at(const double* index, const double* turn, const double* shift) const {
-    const auto& [one, other] = pairs_.at(static_cast<std::size_t>(*index));
+    const auto& [one, other] = pair(*index);
     HullPair<double> out{hull(one), hull(other), {}, {}};
     std::copy_n(turn, 9, out.turn);
     std::copy_n(shift, 3, out.shift);
@@ -182,10 +188,13 @@ Array make_array(std::vector<npy_intp> shape, int type = NPY_DOUBLE) {
   return Array(PyArray_SimpleNew(static_cast<int>(shape.size()), shape.data(), type));
 }
 
-// Near pairs in transforms of the solids (poses, solids, 4, 4): pair, pose, turn, shift, axes, depth, normal.
+// Near pairs in transforms of the solids (poses, solids, 4, 4): pair, pose, turn, shift, axes, depth, normal, and the
+// directions of all pairs in the last pose.
 AnyTuple HullPairs::find(nb::handle transforms, double margin, nb::handle last) const {
   const Array T = shaped(transforms, "transforms", {-1, static_cast<npy_intp>(solids_.size()), 4, 4});
-  const Array ways = shaped(last, "last", {static_cast<npy_intp>(pairs_.size()), 3});
+  const Array given = shaped(last, "last", {static_cast<npy_intp>(pairs_.size()), 3});
+  Array ways = make_array({given.dim(0), 3});
+  std::copy_n(given.data<double>(), given.size(), ways.data<double>());
   std::vector<NearRow> rows;
   {
     const nb::gil_scoped_release release;
@@ -205,7 +214,7 @@ AnyTuple HullPairs::find(nb::handle transforms, double margin, nb::handle last) 
     std::copy_n(row.at.normal, 3, normal.data<double>() + 3 * i);
   }
   return nb::make_tuple(pair.release(), pose.release(), turn.release(), shift.release(), axes.release(),
-                        depth.release(), normal.release());
+                        depth.release(), normal.release(), ways.release());
 }
 
 // The overlaps (n, d) of rows along directions (n, d, 3).
@@ -215,10 +224,13 @@ NumpyArray HullPairs::overlaps(nb::handle pair, nb::handle turn, nb::handle shif
   const Array R = shaped(turn, "turn", {n, 3, 3}), p = shaped(shift, "shift", {n, 3}),
               w = shaped(ways, "ways", {n, -1, 3});
   Array out = make_array({n, w.dim(1)});
-  for (npy_intp i = 0; i < n; ++i) {
-    const HullPair<double> own = at(index.data<double>() + i, R.data<double>() + 9 * i, p.data<double>() + 3 * i);
-    for (npy_intp k = i * w.dim(1); k < (i + 1) * w.dim(1); ++k) {
-      out.data<double>()[k] = overlap_along(own, w.data<double>() + 3 * k);
+  {
+    const nb::gil_scoped_release release;
+    for (npy_intp i = 0; i < n; ++i) {
+      const HullPair<double> own = at(index.data<double>() + i, R.data<double>() + 9 * i, p.data<double>() + 3 * i);
+      for (npy_intp k = i * w.dim(1); k < (i + 1) * w.dim(1); ++k) {
+        out.data<double>()[k] = overlap_along(own, w.data<double>() + 3 * k);
+      }
     }
   }
   return out.release();
@@ -253,7 +265,7 @@ NumpyArray HullPairs::points(nb::handle pair, nb::handle turn, nb::handle normal
     double inward[3];
     const double *w = way.data<double>() + 3 * i, *r = R.data<double>() + 9 * i;
     for (int k = 0; k < 3; ++k) inward[k] = -(w[0] * r[k] + w[1] * r[3 + k] + w[2] * r[6 + k]);
-    const int one = pairs_.at(static_cast<std::size_t>(index.data<double>()[i])).first;
+    const int one = this->pair(index.data<double>()[i]).first;
     find_contact(hull(one), solids_[static_cast<std::size_t>(one)].own, inward, edge, out.data<double>() + 3 * i);
   }
   return out.release();

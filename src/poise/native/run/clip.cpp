@@ -32,11 +32,11 @@ class Clip : public FrameCorrection {
       S gained = 0.0;
       const bool stepped = take_step_of_all(weight, cost, damping, gained);
       const bool last = weight >= heaviest;
-      const S least_gain = d.timed         ? tuning.least_gain_in_time
-                           : many_limits() ? tuning.least_gain_at_limits
-                                           : tuning.least_gain;
+      const S least_gain = d.timed                       ? tuning.least_gain_in_time
+                           : has_limits_in_many_frames() ? tuning.least_gain_at_limits
+                                                         : tuning.least_gain;
       // with a large weight, a descent step may need an equally large damping, which the next round uses
-      if (!stepped && d.timed && damping < weight) continue;
+      if (!stepped && d.timed && damping < weight && !rests()) continue;
       if (last && (!stepped || rests() || gained < least_gain * cost)) {
         d.settled = true;
         break;
@@ -301,10 +301,12 @@ class Clip : public FrameCorrection {
   S size_of(int c, S x) const { return std::abs(x) / (problem.freedoms[c].angular ? 1.0 : problem.scale); }
 
   // whether the last step is so short that the clip has converged
-  bool rests() const { return largest_step() < (many_limits() && !d.timed ? tuning.rest_at_limits : d.rest); }
+  bool rests() const {
+    return largest_step() < (has_limits_in_many_frames() && !d.timed ? tuning.rest_at_limits : d.rest);
+  }
 
   // whether limits of several frames hinder each other; the single frame of a stream converges by itself
-  bool many_limits() const { return limits.n && d.frames > 1; }
+  bool has_limits_in_many_frames() const { return limits.n && d.frames > 1; }
 
   S largest_step() const {
     S longest = 0.0;

@@ -15,9 +15,10 @@ namespace POISE_LEVEL {
 namespace {
 
 bool may_find(const SolverData& solver) {
-  const bool chosen = !solver.posture_gain.empty() && solver.first && solver.first->branches;  // by the posture
+  const bool chosen = !solver.posture_gain.empty() && solver.first && solver.first->branches;   // by the posture
+  const bool proved = solver.proved_unreachable && solver.strict_state.level_rows.size() == 2;  // the first level
   return solver.first && (chosen || !solver.limits.empty()) && solver.mode != Mode::CONTINUOUS && solver.searches > 1 &&
-         solver.n_v > 0 && !(solver.settings.reach < 1.0) && !solver.proved_unreachable;
+         solver.n_v > 0 && !(solver.settings.reach < 1.0) && !proved;
 }
 
 // How a pose meets the limits.
@@ -200,6 +201,7 @@ bool leave_collision(SolverData& solver, const SolverData& free, Clock::time_poi
       least = least_gap<NativePack<S>>(solver.limit_list(), surfaces.list(), t.there.placements, least, -HUGE_VAL);
     copy_configuration(solver.problem(), q, t.here.q);
   }
+  if (!(least > -HUGE_VAL)) return false;  // no time was left
   t.assembled = nullptr;
   ++solver.total_searches;
   evaluate_point(solver, t.here, 0);
@@ -272,6 +274,7 @@ bool find_start(SolverData& solver, Clock::time_point begun) {
   solver.proved_unreachable = free.proved_unreachable;
   if (free.proved_unreachable) return false;
   const bool found = find_candidate(solver, free, begun);
+  if (found) solver.colliding = 0;
   solver.total_steps += free.total_steps;
   solver.total_searches += free.total_searches;
   return found;

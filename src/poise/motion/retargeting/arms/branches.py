@@ -163,7 +163,8 @@ def solve_arms(body: Motion, arms: Sequence[RobotArm], wanted: Sequence[ClipGoal
     parts = [(arm, slice(*ends[k : k + 2])) for k, arm in enumerate(arms) if arm.hinged]
     wrong = [(arm, part) for arm, part in parts if may_be_wrong(arm, q, misses[:, part], body.fps)]
     if wrong:
-        at = np.arange(0, len(body), every := max(1, round(body.fps / RATE)))
+        every = max(1, round(body.fps / RATE))
+        at = np.arange(0, len(body), every)
         some = [replace(goal, targets=pick(goal.targets, at), weights=goal.weights[at]) for goal in own]
         sparse = Motion(body.model, body.q[at], body.fps / every)
         listed = [(q[at], misses[at]), *list_answers(sparse, some, joints, [arm for arm, _ in wrong])]

@@ -10,16 +10,14 @@ that breaks a limit is replaced by one with a smaller displacement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.limits.convex_parts import ConvexParts, Overlaps, find_convex_parts
-from poise.model import Model
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.separation.clip_separation import DEEP_M, MEASURED_FPS, NEAR_M
@@ -54,11 +52,6 @@ class StreamSeparation:
         self.size = measure_size(Motion(self.model, self.model.rest[None], fps))
         self.fade, self.fastest = float(np.exp(-1.0 / (FADE_S * fps))), FASTEST_RAD_S / fps
         self.every = max(1, round(fps / MEASURED_FPS))
-        self.tips = list_tips(self.model, joints)
-        self.carried = np.zeros((0, len(self.columns)))  # whether a velocity moves a solid: 1 or 0
-        if self.parts is not None:
-            self.carried = np.array([flag_above(self.model, solid.frame) for solid in self.parts.solids])
-            self.carried = self.carried[:, self.columns].astype(np.float64)
         self.forget()
 
     def forget(self) -> None:
@@ -100,7 +93,9 @@ class StreamSeparation:
             return None if self.near is None else self.parts.follow(self.near, q)
         ways = None if self.near is None else self.parts.list_ways(self.near)
         found = self.parts.measure(q[None], NEAR_M * self.size, ways, last=self.last)
-        return found if found.depth.max(initial=-np.inf) > (-np.inf if last.any() else DEEP_M * self.size) else None
+        if not len(found.depth):
+            return None
+        return found if last.any() or found.depth.max() > DEEP_M * self.size else None
 
     def _move(self, q: Floats, shift: Floats) -> Floats:
         """Return a pose moved by a displacement, within the ranges of the joints."""
@@ -109,14 +104,15 @@ class StreamSeparation:
     def _list_rows(self, q: Floats, near: Overlaps) -> Floats:
         """Return the velocities at which the joints of the displacement part near pairs of pose `q`, (n, columns)."""
         assert self.parts is not None
-        one, other = self.parts.pairs[near.pair].T
-        T, twists = self.model.fk(q)[self.parts.at[one]], np.empty((6, self.model.nv))
-        for tip, v in self.tips:  # a joint moves all that it carries as one body
-            twists[:, v] = self.model.jacobian(q, tip, reference="spatial")[:, v]
+        solids, index = np.unique(self.parts.pairs[near.pair], return_inverse=True)
+        one, other = index.reshape(-1, 2).T
+        frames = [self.parts.solids[k].frame for k in solids]
+        twists = np.stack([self.model.jacobian(q, frame, reference="spatial")[:, self.columns] for frame in frames])
+        T = self.model.fk(q)[self.parts.at[solids[one]]]
         x, y, z = ((T[:, :3, :3] @ near.point[..., None])[..., 0] + T[:, :3, 3]).T
         u, v, w = ways = (near.axes @ near.normal[..., None])[..., 0].T
-        wrenches = np.array([*ways, y * w - z * v, z * u - x * w, x * v - y * u])
-        out: Floats = wrenches.T @ twists[:, self.columns] * (self.carried[one] - self.carried[other])
+        wrenches = np.array([*ways, y * w - z * v, z * u - x * w, x * v - y * u]).T
+        out: Floats = (wrenches[:, None] @ (twists[one] - twists[other]))[:, 0]
         return out
 
     def _solve(self, q: Floats, near: Overlaps, shift: Floats, faded: Floats) -> Floats:
@@ -138,23 +134,3 @@ class StreamSeparation:
         out = np.zeros_like(shift)
         out[columns] = d
         return out
-
-
-def flag_above(model: Model, frame: str) -> NDArray[np.bool_]:
-    """Flag the velocities that move a frame, (nv,)."""
-    out = np.zeros(model.nv, dtype=bool)
-    for joint in model.joints_above(frame):
-        out[joint.v] = True
-    return out
-
-
-def list_tips(model: Model, joints: Sequence[str]) -> list[tuple[str, NDArray[np.intp]]]:
-    """List frames that have all of some joints above them, each with the velocities that move it and none before."""
-    left, free = [joint for joint in model.joints if joint.name in joints], np.ones(model.nv, dtype=bool)
-    out = list[tuple[str, NDArray[np.intp]]]()
-    for joint in reversed(left):
-        if free[joint.v].any():
-            own = flag_above(model, joint.frame) & free
-            out.append((joint.frame, np.flatnonzero(own)))
-            free &= ~own
-    return out

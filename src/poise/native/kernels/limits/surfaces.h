@@ -193,8 +193,11 @@ template <class T> struct NearGaps {
   int most, n_nearest;
   T least;
 
-  // the gap from which on a row need not be listed
+  // the gap from which on a row need not be listed; violated rows always are
   POISE_FN T far() const { return n_nearest < most ? T(near_enough) : maximum(least, nearest[most - 1]); }
+
+  // the same for a lower bound, which may round otherwise than the gap
+  POISE_FN T far_bound() const { return far() + T(1e-9); }
 
   POISE_FN void add(int row, T gap) {
     if (!(gap < far())) return;
@@ -245,7 +248,7 @@ template <class S, class T, class P> POISE_FN void add_pairs(const P& problem, c
     gather_row(sizes, size);
     scatter_row((square_root(dot(x, x)) - size) / S(problem.scale), bounds);
     for (int j = 0; j < count; ++j) {
-      if (!(bounds[j] < near.far())) continue;
+      if (!(bounds[j] < near.far_bound())) continue;
       const int row = list.pair_rows[first + j];
       near.add(row, halves[j] == T(0) ? bounds[j] : gap_of(problem, limits, row, q));
     }
@@ -259,18 +262,18 @@ template <class S, class T, class P> POISE_LARGE_FN void add_gaps(const P& probl
   bound_gaps<S>(limits, list, placements);
   for (int l = 0; l < list.n_links; ++l) {
     for (int r = 0; r < list.n_planes + list.n_solids && list.links[l].world_row >= 0; ++r) {
-      if (!(list.bounds[l * (list.n_planes + list.stride) + r] < near.far() * problem.scale)) continue;
+      if (!(list.bounds[l * (list.n_planes + list.stride) + r] < near.far_bound() * problem.scale)) continue;
       visit_rows(list, l, r, [&](int row) { near.add(row, gap_of(problem, limits, row, q)); });
     }
   }
   for (int i = 0; i < list.n_pairs; ++i) {
     const LinkPair& pair = list.pairs[i];
-    if (!(bound_of_pair(list, pair) < near.far() * problem.scale)) continue;
+    if (!(bound_of_pair(list, pair) < near.far_bound() * problem.scale)) continue;
     const T reach = list.links[pair.other].radius + list.distance;
     for (int k = pair.first, last; k < pair.last; k = last) {
       last = end_of_rows(list, pair, k);
       const T* center = list.centers + 3 * pair.other;
-      if (are_balls_near(limits, list.pair_capsules[2 * k], center, reach, near.far() * problem.scale))
+      if (are_balls_near(limits, list.pair_capsules[2 * k], center, reach, near.far_bound() * problem.scale))
         add_pairs<S>(problem, limits, list, k, last, q, near);
     }
   }

@@ -10,7 +10,6 @@
 //   check_clear     the new answers of these rows
 // The listed poses are checked in float, with room for its rounding.
 // A row without a clear pose gets its start, inside the ranges.
-//
 #pragma once
 #include "kernels/loop/gpu_branches.h"
 #include "kernels/loop/gpu_places.h"

@@ -71,7 +71,7 @@ template <class P, class T> POISE_FN void move_row_targets(const P& problem, con
 POISE_FN bool is_base_blocked(const ClearanceCall<double>& clear, int row) {
   bool blocked = false;
   for (int g = 0; g < clear.n_places; ++g) {
-    double seen[12];
+    double seen[12] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0};
     see_regions(clear, g, row, seen);
     for (int r = clear.places[g].first; r < clear.places[g].last; ++r) {
       bool hit = false;

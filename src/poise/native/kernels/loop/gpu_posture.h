@@ -72,7 +72,9 @@ template <int M, class P> struct PostureDescent {
     bool kept = outside_of<double>(problem, settings, s.q) <= 0.0;
     POISE_UNROLL_BODY
     for (int k = 0; k < n_errors; ++k) {
-      if (fresh) own.guard[k] = s.errors[k] + pace.slack * (k % 2 ? 1.0 : P::scale);
+      const double slack = s.errors[k] + pace.slack * (k % 2 ? 1.0 : P::scale),
+                   most = problem.goals[k / 2].tolerance[k % 2];
+      if (fresh) own.guard[k] = maximum(s.errors[k], minimum(slack, most));
       kept = kept && s.errors[k] <= own.guard[k];
     }
     if constexpr (may_weigh<P>()) {

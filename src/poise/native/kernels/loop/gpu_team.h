@@ -1,4 +1,5 @@
-// gpu_team.h: the search of lanes.h for a whole body: a team of threads on one row, whose numbers are in memory that they share.
+// gpu_team.h: the search of lanes.h for a whole body: a team of threads on one row, whose numbers are in memory that they
+// share.
 //
 // Threads divide the work of a step: primitives of one depth, velocities, goals, products of rows. Decisions are made by every
 // thread from the same numbers. In addition to what gpu_entry.h needs, a problem type has tables for the division of

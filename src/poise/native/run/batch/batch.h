@@ -141,8 +141,8 @@ void run_alone(Worker& worker);
 // whether threads can share the problem: not if it calls Python
 bool threads_serve(const SolverData& solver);
 
-// Problems that a GPU supports: two levels of point, rotation, pose and direction goals, a balance, a posture and ranges with the default
-// method. The search itself handles the posture, once the goals are reached.
+// Problems that a GPU supports: two levels of point, rotation, pose and direction goals, a balance, a posture and ranges
+// with the default method. The posture follows the search, once the goals are reached.
 bool device_serves(const SolverData& solver);
 
 // The first reason why a GPU does not support a problem, with the goal or the joint's index in q (-1 for none). Python

@@ -182,7 +182,7 @@ void end_limited(Worker& worker, Slot& slot, const SearchEnd& end) {
   const bool reached = end.reached && within_tolerance(own.problem(), errors, 1.0) &&
                        !(outside_of(own.problem(), own.settings, q) > 0.0);
   if (!kept || !reached) {
-    own.searched = true;
+    own.searched = reached || !end.reached;  // unless rounding has moved the end out of tolerance
     own.known_end = reached ? q : nullptr;
     search_alone(worker, slot);
     own.searched = false;

@@ -37,10 +37,9 @@ struct ClipTuning {
   S exact = 1e-13;              // relative to the length: counts as exact
   S dependent = 2e-3;    // of the longest row: smaller remainders are not corrected, since a straight limb would bend
   S least_gain = 1e-10;  // of the cost: less counts as converged,
-  S least_gain_in_time = 1e-5;  // and if speeds are bounded: the excess costs most, and is corrected later
-  // with limits, whose rows come and go, steps hardly decrease the cost of all frames at the end: converged
-  S least_gain_at_limits = 1e-4;
-  S rest_at_limits = 1e-4;  // rad, or lengths of the body: a shorter step counts as zero
+  S least_gain_in_time = 1e-5;    // and if speeds are bounded: the excess costs most, and is corrected later
+  S least_gain_at_limits = 1e-4;  // and with limits: the last steps only trade one frame's limit for another's
+  S rest_at_limits = 1e-4;        // rad, or lengths of the body: a shorter step counts as zero
   S least_pivot = 1e-30;
   int most_systems = 96;  // of one call: linear systems over all frames
   S clear = 2e-5;         // rad, or lengths of the body: margin inside the limits that a frame aims at,

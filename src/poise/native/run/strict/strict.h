@@ -131,8 +131,8 @@ void solve_level(SolverData& solver, int level, Clock::time_point begun) {
   }
   const bool single = solver.mode == Mode::CONTINUOUS || solver.searches == 1 || solver.n_v == 0;
   if (!reached && !single) find_more_proofs(solver);
-  // where all listed poses collide, no seed leads to another one; a proof for a goal of a lower level does not affect the
-  // levels above it
+  // if all listed poses collide, seeds seldom lead to another one (a free joint is listed at many values); a proof for a
+  // goal of a lower level does not affect the levels above it
   const bool alone = single || is_hopeless(solver) || (level == 0 && solver.colliding > 0) ||
                      proved_unreachable(solver, cut_problem(solver, level).goals.n);
   const int searches = alone ? 1 : std::min(solver.searches, tuning.searches);

@@ -26,7 +26,7 @@ struct StrictTuning {
   Pace frame{1e-2, 1, 4, 8, 1e-4};
   Pace frame_posture{1e-2, 3, 4, 2, 1e-4};  // likewise
   Pace hopeless{1e-2, 1, 4, 8, 1e-4};       // a row of a batch that cannot reach needs a pose, not the best one
-  Pace leave{1e-2, 2, 4, 20, 1e-4};         // out of a collision: what fails does so slowly
+  Pace leave{1e-2, 2, 4, 20, 1e-4};         // out of a collision: it often fails, and should do so soon
   int frame_steps = 12;                     // continuous mode: steps solved in one call, over all levels
   int frame_level_steps = 3;                // least number for every level
   // a search from a seed reaches the known result of the levels above, or is abandoned
