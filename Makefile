@@ -167,7 +167,7 @@ QUICK_WASM := build/quick.wasm
 wasm-quick: $(QUICK_WASM)
 	cp $< $(WASM)
 	@touch -d 2000-01-01 $(WASM)
-$(QUICK_WASM): src/poise/native/wasm/interface.cpp $(WASM_PARTS) $(filter %.h,$(NATIVE))
+$(QUICK_WASM): src/poise/native/wasm/interface.cpp $(WASM_PARTS) $(filter %.h,$(NATIVE)) Makefile
 	@mkdir -p build
 	$(WASI_CXX) --target=wasm32-wasi -mexec-model=reactor $(filter-out -mllvm -inline-threshold=20,$(WASM_FLAGS:-O2=-O1)) -Wl,--strip-all \
 	  $(WASM_PARTS:%=-include %) $< -o $@

@@ -77,8 +77,12 @@ def main() -> None:
             targets = model.fk(q[:size], TOOL)
             batch, seconds = time_calls(partial(solver.solve, send(targets)), wait)
             reached, found = fetch(batch.reached), fetch(batch.q).astype(float)
-            far = np.linalg.norm(model.fk(found, TOOL)[:, :3, 3] - targets[:, :3, 3], axis=1)
-            false = reached & ((far > 1.01 * tolerance[0]) | (TABLE.measure_gap(model, found) < 0.0))
+            T = model.fk(found, TOOL)
+            far = np.linalg.norm(T[:, :3, 3] - targets[:, :3, 3], axis=1)
+            cosine = 0.5 * (np.einsum("nij,nij->n", T[:, :3, :3], targets[:, :3, :3]) - 1.0)
+            turned = np.arccos(np.clip(cosine, -1.0, 1.0))
+            off = (far > 1.01 * tolerance[0]) | (turned > 1.01 * tolerance[1])
+            false = reached & (off | (TABLE.measure_gap(model, found) < 0.0))
             print(
                 f"{name:16}{size:>9,}{1e3 * seconds:>11.3f}{size / seconds:>13,.0f}{100 * reached.mean():>11.2f}"
                 f"{false.sum():>7}",
