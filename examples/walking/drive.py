@@ -152,7 +152,8 @@ class Drive:
     def show_trail(self, walker: Walker) -> None:
         """Move the cameras along with the body."""
         self._trail = np.concatenate([self._trail[1 - TRAIL :], walker.find_place()[None]])
-        self.panel.follow.follow_trail(self._trail)
+        if not self.session.stopped:
+            self.panel.follow.follow_trail(self._trail)
 
     def end(self) -> None:
         """End the walk, as one undo step."""
