@@ -160,11 +160,12 @@ class FootWatch:
         places = np.array([find_point(self.free.model, self.free.q, key) for key in self.soles])
         heights = places @ self.free.model.up_direction
         self.floor = min(self.floor, float(heights.min()))
+        above = (heights - self.floor).tolist()
         strays = [
             key in held and float(np.linalg.norm(x - held[key])) for key, x in zip(self.soles, places, strict=True)
         ]
-        near = np.array(strays) < STRAY_M * self.size
-        standing = self.detector.watch(places, heights - self.floor, self.size, near)
+        near = [stray < STRAY_M * self.size for stray in strays]
+        standing = self.detector.watch(places.tolist(), above, self.size, near)
         return {key: sole for (key, sole), stands in zip(self.soles.items(), standing, strict=True) if stands}
 
 

@@ -23,10 +23,12 @@ the floor changes by more than a few centimetres.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import dist, inf
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +59,7 @@ __all__ = [
 
 Flags = NDArray[np.bool_]
 Interval = tuple[int, int]
+Place = Sequence[float]
 MEAN_SPEED_S = 1 / 30  # window of a mean speed: at 120 fps a millimetre of noise is 0.12 m/s
 MEAN_SPEED_WEIGHT = 1.5  # factor on the mean speed; the smaller of the result and the speed of one frame counts
 FLOOR_PERCENTILE = 2.0  # of the heights of points that may stand
@@ -90,15 +93,16 @@ class ContactRule:
     shortest_s: float
     pelvis_share: float = 0.0
 
-    def begins(self, speeds: Floats, heights: Floats, size: float) -> Flags:
-        """Flag the frames in which contacts may begin; heights are above the floor [m], `size` relative to a person."""
-        flags: Flags = (speeds < self.begin_speed_m_s * size) & (heights < self.height_m * size)
-        return flags
+    def begins(self, speed: Any, height: Any, size: float) -> Any:
+        """Return whether a contact may begin at a speed and a height above the floor [m], numbers or arrays of them.
 
-    def stays(self, speeds: Floats, heights: Floats, size: float) -> Flags:
-        """Flag the frames in which contacts may continue."""
-        flags: Flags = (speeds < self.stay_speed_m_s * size) & (heights < STAY_HEIGHT * self.height_m * size)
-        return flags
+        `size` is relative to a person.
+        """
+        return (speed < self.begin_speed_m_s * size) & (height < self.height_m * size)
+
+    def stays(self, speed: Any, height: Any, size: float) -> Any:
+        """Return whether a contact may continue."""
+        return (speed < self.stay_speed_m_s * size) & (height < STAY_HEIGHT * self.height_m * size)
 
     def find_intervals(
         self,
@@ -132,43 +136,54 @@ class ContactDetector:
 
     def __init__(self, points: int, fps: float, needed: int = 1, rule: ContactRule = FOOT_RULE) -> None:
         self.fps, self.needed, self.rule = fps, needed, rule
-        self.recent = deque[Floats](maxlen=max(1, round(min(MEAN_SPEED_S * fps, 1000.0))))
-        self.standing, self.slow = np.zeros(points, dtype=bool), np.zeros(points, dtype=np.int64)
+        self.recent = deque[list[Place]](maxlen=max(1, round(min(MEAN_SPEED_S * fps, 1000.0))))
+        self.standing, self.slow = [False] * points, [0] * points
 
     def reset(self) -> None:
         """Forget all frames."""
-        self.standing[:], self.slow[:] = False, 0
+        self.standing, self.slow = [False] * len(self.slow), [0] * len(self.slow)
         self.recent.clear()
 
     def watch(
-        self, places: Floats, heights: Floats, size: float, allowed: Flags, pelvis: Floats | None = None
-    ) -> Flags:
-        """Process one frame and flag the points that stand, (points,).
+        self,
+        places: Sequence[Place],
+        heights: Sequence[float],
+        size: float,
+        allowed: Sequence[bool],
+        pelvis: Place | None = None,
+    ) -> list[bool]:
+        """Process one frame and flag the points that stand.
 
         Args:
-            places: The positions of the points, (points, 3) [m].
-            heights: Their heights above the floor, (points,) [m].
+            places: The positions of the points [m].
+            heights: Their heights above the floor [m].
             size: The size of the body relative to a person.
-            allowed: The points that may stand, (points,).
+            allowed: Whether each point may stand.
             pelvis: The position of the pelvis [m]: standing paws are slow compared with it.
         """
-        count, places = len(places), places if pelvis is None else np.vstack([places, pelvis])
-        speeds = np.full(len(places), np.inf)
-        if self.recent:
-            moved = places - self.recent[-1]
-            speeds = self.fps * np.sqrt((moved * moved).sum(axis=1))
-        if len(self.recent) > 1:
-            moved = places - self.recent[0]
-            mean = self.fps / len(self.recent) * np.sqrt((moved * moved).sum(axis=1))
-            speeds = np.minimum(speeds, MEAN_SPEED_WEIGHT * mean)
-        if pelvis is not None and self.recent:
-            speeds = speeds - self.rule.pelvis_share * speeds[-1]
-        speeds = speeds[:count]
-        self.slow = (self.slow + 1) * self.rule.begins(speeds, heights, size)
-        stays = self.rule.stays(speeds, heights, size)
-        self.standing = allowed & np.where(self.standing, stays, self.slow >= self.needed)
-        self.recent.append(places)
+        points = [*places] if pelvis is None else [*places, pelvis]
+        speeds, rule = self._measure_speeds(points), self.rule
+        slack = rule.pelvis_share * speeds[-1] if pelvis is not None and self.recent else 0.0
+        for i, height in enumerate(heights):
+            speed = speeds[i] - slack
+            self.slow[i] = self.slow[i] + 1 if rule.begins(speed, height, size) else 0
+            stays = rule.stays(speed, height, size) if self.standing[i] else self.slow[i] >= self.needed
+            self.standing[i] = bool(allowed[i] and stays)
+        self.recent.append(points)
         return self.standing
+
+    def _measure_speeds(self, points: list[Place]) -> list[float]:
+        """Return the speeds of points [m/s], infinite in the first frame."""
+        if not self.recent:
+            return [inf] * len(points)
+        speeds, frames = (
+            [self.fps * dist(x, was) for x, was in zip(points, self.recent[-1], strict=True)],
+            len(self.recent),
+        )
+        if frames == 1:
+            return speeds
+        means = [self.fps / frames * dist(x, was) for x, was in zip(points, self.recent[0], strict=True)]
+        return [min(speed, MEAN_SPEED_WEIGHT * mean) for speed, mean in zip(speeds, means, strict=True)]
 
     def release(self, point: int) -> None:
         """End the contact of a point."""

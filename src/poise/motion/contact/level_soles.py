@@ -12,19 +12,23 @@ back, and the toes of one who lies face down, stay outside.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import radians, sin
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.anatomy import roles as find_roles
-from poise.arrays import Floats
 from poise.kinematics import Motion
 
 __all__ = ["flag_level", "flag_level_soles"]
 
 Flags = NDArray[np.bool_]
-MOST_LEAN = np.sin(np.radians(38.0))
-MOST_HEEL_PITCH, LEAST_TOE_PITCH = np.sin(np.radians(38.0)), np.sin(np.radians(-84.0))
+MOST_LEAN = sin(radians(38.0))
+MOST_HEEL_PITCH, LEAST_TOE_PITCH = sin(radians(38.0)), sin(radians(-84.0))
 LEAST_FACING = -0.05  # sine: soles of upright feet face the horizon, and their normal is a few degrees off
+LEAST_LENGTH_M = 1e-12  # of a foot: shorter ones have no direction
 LEAST_HEIGHT = 0.05  # of an ankle above its sole, relative to the sole's length: a lower ankle does not show the lean
 
 
@@ -35,21 +39,22 @@ def flag_level_soles(clip: Motion) -> dict[str, Flags]:
         ends, ankle = [f"heel_{side}", f"toe_{side}"], roles.get(f"ankle_{side}")
         if ankle is not None and all(name in roles.contacts for name in ends):
             heel, toe = (clip.positions(roles.contacts[name].frame, roles.contacts[name].point) for name in ends)
-            out.update(zip(ends, flag_level(heel, toe, clip.positions(ankle), clip.model.up_direction), strict=True))
+            points = heel.T, toe.T, clip.positions(ankle).T
+            out.update(zip(ends, flag_level(*points, clip.model.up_direction), strict=True))
     return out
 
 
-def flag_level(heel: Floats, toe: Floats, ankle: Floats, up: Floats) -> tuple[Flags, Flags]:
-    """Return whether a heel and a toe may stand, from positions (..., 3) [m]."""
-    x, y, z = up.tolist()
-    along, above = toe - heel, ankle - heel
-    length = np.maximum(np.sqrt((along * along).sum(axis=-1)), 1e-12)
-    along = along / length[..., None]
-    normal = above - (above * along).sum(axis=-1)[..., None] * along
-    height = np.sqrt((normal * normal).sum(axis=-1))
-    turned = along @ np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])  # along x up
-    lean, facing = np.abs((normal * turned).sum(axis=-1)), normal @ up
-    level = (lean <= MOST_LEAN * height) & (facing >= LEAST_FACING * height)
-    faces: Flags = level | (height < LEAST_HEIGHT * length)
-    pitch = along @ up
+def flag_level(heel: Iterable[Any], toe: Iterable[Any], ankle: Iterable[Any], up: Iterable[float]) -> tuple[Any, Any]:
+    """Return whether a heel and a toe may stand, from their coordinates [m]: three numbers, or three arrays of them."""
+    (a, b, c), (ux, uy, uz) = heel, up
+    (x, y, z), (u, v, w) = ((i - a, j - b, k - c) for i, j, k in (toe, ankle))
+    length = (x * x + y * y + z * z + LEAST_LENGTH_M**2) ** 0.5
+    x, y, z = x / length, y / length, z / length
+    along = u * x + v * y + w * z
+    u, v, w = u - along * x, v - along * y, w - along * z
+    height = (u * u + v * v + w * w) ** 0.5
+    lean = abs(u * (y * uz - z * uy) + v * (z * ux - x * uz) + w * (x * uy - y * ux))
+    level = (lean <= MOST_LEAN * height) & (u * ux + v * uy + w * uz >= LEAST_FACING * height)
+    faces = level | (height < LEAST_HEIGHT * length)
+    pitch = x * ux + y * uy + z * uz
     return faces & (pitch <= MOST_HEEL_PITCH), faces & (pitch >= LEAST_TOE_PITCH)

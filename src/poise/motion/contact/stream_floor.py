@@ -29,30 +29,34 @@ class StreamFloor:
     """
 
     def __init__(self, model: Model, top: str) -> None:
-        self.model, self.up, self.near = model, model.up_direction, NEAR_SHARE * model.length
+        self.up_axis, self.near = model.up_axis, NEAR_SHARE * model.length
         feet = list_ankles(model)
         above = [(part, model.ancestors(part.frame)) for part in list_body_points(model)]
         parts = [part for part, names in above if top in names and feet.isdisjoint(names)]
         self.parts: tuple[SupportPoints, ...] = tuple(map(thin_points, parts))
         points = tuple(ball for part in self.parts for ball in pair_points(part.frame, part.points, part.radius))
-        world = [HalfSpace((0.0, 0.0, 0.0), self.up)]
+        world = [HalfSpace((0.0, 0.0, 0.0), model.up_direction)]
         self.limits: tuple[Limit, ...] = ()
         if points:
             self.limits = (PointClearance(pairs=(), world=world, points=points, name="floor"),)
         self.frames = np.array([model.frames.index(part.frame) for part in self.parts], dtype=np.int64)
-        self.middles = np.array([part.points.mean(axis=0) for part in self.parts]).reshape(-1, 3)
-        self.radius = np.array(
-            [
-                (np.linalg.norm(part.points - middle, axis=1) + part.radius).max()
-                for part, middle in zip(self.parts, self.middles, strict=True)
-            ]
-        )
+        middles = [part.points.mean(axis=0) for part in self.parts]
+        self.middles = np.array([(*middle, 1.0) for middle in middles]).reshape(-1, 4)
+        radius = [
+            (np.linalg.norm(part.points - middle, axis=1) + part.radius).max()
+            for part, middle in zip(self.parts, middles, strict=True)
+        ]
+        self.near_heights = np.array(radius) + self.near  # of the middles of parts that may be near the floor
 
-    def find_lowest(self, q: Floats) -> float:
-        """Return the height of the lowest point of a pose above the floor [m], or `near` if no part is lower."""
-        if not self.parts:
+    def find_lowest(self, T: Floats) -> float:
+        """Return the height of the lowest point above the floor [m], or `near` if no part is lower.
+
+        Args:
+            T: The transforms of all frames of the body, (frames, 4, 4).
+        """
+        rows: Floats = T[self.frames, self.up_axis]
+        low = (rows * self.middles) @ np.ones(4) < self.near_heights
+        if not low.any():
             return self.near
-        rows: Floats = self.up @ self.model.fk(q)[self.frames, :3]
-        low = np.flatnonzero((rows[:, :3] * self.middles).sum(axis=1) + rows[:, 3] < self.radius + self.near)
-        heights = [self.parts[k].points @ rows[k, :3] + rows[k, 3] - self.parts[k].radius for k in low.tolist()]
-        return min((float(each.min()) for each in heights), default=self.near)
+        parts = [(self.parts[k], rows[k]) for k in np.flatnonzero(low).tolist()]
+        return min(float((part.points @ row[:3] - part.radius).min() + row[3]) for part, row in parts)

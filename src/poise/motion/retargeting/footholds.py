@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from poise.arrays import Floats
+from poise.arrays import Floats, Ints
 from poise.model import Joint, Model
 from poise.motion.contact.edges import Edge, find_edges
 from poise.motion.contact.floors import list_soles
@@ -22,28 +23,44 @@ class Leg:
     """The chain from the hips to a point of a foot, along the targets of bones.
 
     Attributes:
-        rows: The rows of the targets of the hips, the pelvis, the thigh, the shank and the foot.
-        start: The start of the leg relative to the middle of the hips, in the pelvis' axes [m].
-        lengths: The lengths of the thigh and the shank [m].
-        point: The point of the foot relative to the ankle, in the foot's axes [m].
+        rows: The rows of the targets of the hips, the pelvis, the thigh, the shank and the foot, (5,).
+        chain: The position of the point as a linear function of these targets, (3, 60).
     """
 
-    rows: tuple[int, ...]
-    start: Floats
-    lengths: tuple[float, float]
-    point: Floats
+    rows: Ints
+    chain: Floats
+
+    @classmethod
+    def read(cls, rows: Sequence[int], start: Floats, lengths: tuple[float, float], point: Floats) -> Leg:
+        """Return the chain of a leg.
+
+        Args:
+            rows: The rows of the targets.
+            start: The start of the leg relative to the middle of the hips, in the pelvis' axes [m].
+            lengths: The lengths of the thigh and the shank [m].
+            point: The point of the foot relative to the ankle, in the foot's axes [m].
+        """
+        chain = np.zeros((3, 5, 12))
+        for k, scale in ((0, 1.0), (2, lengths[0]), (3, lengths[1])):
+            chain[:, k, 9:] = scale * np.eye(3)
+        for k, place in ((1, start), (4, point)):
+            chain[:, k, :9] = np.kron(np.eye(3), place)
+        return cls(np.array(rows, dtype=np.int64), chain.reshape(3, 60))
 
     @property
     def hips(self) -> int:
         """The row of the hips."""
-        return self.rows[0]
+        return int(self.rows[0])
+
+    @property
+    def foot(self) -> int:
+        """The row of the foot."""
+        return int(self.rows[-1])
 
     def follow(self, targets: Floats) -> Floats:
         """Return the position of the point from the targets of one frame, (goals, 12) [m]."""
-        hips, pelvis, thigh, shank, foot = self.rows
-        place: Floats = targets[hips, 9:] + targets[pelvis, :9].reshape(3, 3) @ self.start
-        place = place + self.lengths[0] * targets[thigh, 9:] + self.lengths[1] * targets[shank, 9:]
-        return place + targets[foot, :9].reshape(3, 3) @ self.point
+        place: Floats = self.chain @ targets[self.rows].ravel()
+        return place
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +77,7 @@ class PawRow:
 
     def follow(self, targets: Floats) -> Floats:
         """Return the position of the foot from the targets of one frame, (goals, 12) [m]."""
-        place: Floats = targets[self.row, 9:]
-        return place
+        return targets[self.row, 9:].copy()
 
 
 @dataclass(eq=False)
@@ -170,8 +186,8 @@ def find_leg(carrying: CarryOver, side: str, frame: str, point: tuple[float, flo
     pelvis, foot, own = model.fk(model.rest, [ours["pelvis"], ours[f"foot_{side}"], frame])
     start = place_of(model, find_bone_start(model, ours, f"hip_{side}"))
     knee, ankle = place_of(model, ours[f"knee_{side}"]), place_of(model, ours[f"ankle_{side}"])
-    return Leg(
-        tuple(at[name] for name in names),
+    return Leg.read(
+        [at[name] for name in names],
         pelvis[:3, :3].T @ (start - pelvis[:3, 3]) - carrying.own_middle,
         (float(np.linalg.norm(knee - start)), float(np.linalg.norm(ankle - knee))),
         foot[:3, :3].T @ (own[:3, :3] @ np.array(point) + own[:3, 3] - ankle),

@@ -71,7 +71,7 @@ class FrameTargets:
             elif place is not None:
                 self.numbers[i, 9:] = place
             if hold.turned is not None and isinstance(hold.leg, Leg):
-                foot = hold.leg.rows[-1]
+                foot = hold.leg.foot
                 self.numbers[foot, :9] = hold.turned.ravel()
                 self.weights[foot] = RELEASE_TURN_WEIGHT * hold.weight + self.goal_targets.weights[foot]
         self._lay_flat(stands)

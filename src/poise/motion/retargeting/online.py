@@ -163,10 +163,11 @@ class Retargeter:
         """
         if self.separation is None:
             return q
-        sunk = min(self.body.find_lowest(q), -SUNK_M * self.contacts.giant) if self.low else 0.0
+        fk = self.carrying.model.fk
+        sunk = min(self.body.find_lowest(fk(q)), -SUNK_M * self.contacts.giant) if self.low else 0.0
 
         def allows(clear: Floats) -> bool:
-            return self.window.keeps_limits(clear) and not (self.low and self.body.find_lowest(clear) < sunk)
+            return self.window.keeps_limits(clear) and not (self.low and self.body.find_lowest(fk(clear)) < sunk)
 
         return self.separation.part(q, allows)
 
@@ -220,17 +221,20 @@ class Retargeter:
 
         Limits have priority: a body that they prevent from rising stays where it is.
         """
-        lowest = self.body.find_lowest(q) if self.carrying.moves else self.body.near
+        fk = self.carrying.model.fk
+        T = fk(q)
+        lowest = self.body.find_lowest(T) if self.carrying.moves else self.body.near
         falls, self.low = lowest < 0.0 and not self.low, lowest < self.body.near
-        if self.contacts.raise_standing(q) or falls:
+        if self.contacts.raise_standing(T) or falls:
             self.targets.write()
             last = None if self.ground.cut else self.q
             q, _ = self._slow_down(*self._solve_once(start, guide, steps), last, guide)
             q = self.arms.limit(q, last)
-            self.contacts.look(q)
-            lowest = self.body.find_lowest(q) if self.low else lowest
+            T = fk(q)
+            self.contacts.look(T)
+            lowest = self.body.find_lowest(T) if self.low else lowest
         assert self.contacts.soles is not None
-        deepest = float(self.contacts.soles.depths.max(initial=0.0))
+        deepest = max(self.contacts.soles.depths, default=0.0)
         if -lowest > SUNK_M * self.contacts.giant:
             most = np.inf if self.q is None else LIFT_M_S * self.contacts.giant / self.fps
             deepest = max(deepest, min(-lowest, most))
@@ -238,7 +242,7 @@ class Retargeter:
             lifted = lift_root(self.carrying.root, q, deepest * self.up)
             if self.window.keeps_limits(lifted):
                 q = lifted
-                self.contacts.look(q)
+                self.contacts.look(fk(q))
         return q
 
 

@@ -46,15 +46,22 @@ class SolePlaces:
 
     Attributes:
         places: The positions of the points, (points, 3) [m].
-        corners: The depth of the lower corner of each edge below its middle, (points,) [m].
-        tilts: The height of the first corner of each edge above its middle, (points,) [m].
-        depths: The depth of each edge below the floor, (points,) [m]; negative above it.
+        heights: The heights of the middle and both corners of each edge above those of a flat sole [m].
+        depths: The depth of each edge below the floor [m]; negative above it.
     """
 
     places: Floats
-    corners: Floats
-    tilts: Floats
-    depths: Floats
+    heights: list[list[float]]
+    depths: list[float]
+
+    def find_corner(self, i: int) -> float:
+        """Return the depth of the lower corner of an edge below its middle [m]."""
+        middle, *corners = self.heights[i]
+        return middle - min(corners)
+
+    def find_tilt(self, i: int) -> float:
+        """Return the height of the first corner of an edge above its middle [m]."""
+        return self.heights[i][1] - self.heights[i][0]
 
 
 class StreamContacts:
@@ -68,7 +75,8 @@ class StreamContacts:
 
     def __init__(self, carrying: CarryOver, fps: float) -> None:
         self.carrying, self.model, self.fps = carrying, carrying.model, fps
-        self.up, self.pelvis = carrying.model.up_direction, carrying.ours["pelvis"]
+        self.up, self.up_axis = carrying.model.up_direction, carrying.model.up_axis
+        self.pelvis = carrying.ours["pelvis"]
         self.holds = list_footholds(carrying) if carrying.moves else []
         self.giant = measure_giant(Motion(self.model, self.model.rest[None], fps))
         self.apart = measure_apart(self.holds)
@@ -83,8 +91,8 @@ class StreamContacts:
         holds = self.holds
         self.foot_of = np.array([self.model.frames.index(hold.frame) for hold in holds], dtype=np.int64)
         corners = [[c.point for c in hold.edge.corners] if hold.edge else [hold.point] * 2 for hold in holds]
-        points = [[hold.point, *each] for hold, each in zip(holds, corners, strict=True)]
-        self.points = np.array(points).reshape(-1, 3, 3).swapaxes(1, 2)
+        points = [[(*x, 1.0) for x in (hold.point, *each)] for hold, each in zip(holds, corners, strict=True)]
+        self.points = np.array(points).reshape(-1, 3, 4).swapaxes(1, 2)
         rises = [(0.0, *(hold.edge.rises if hold.edge else (0.0, 0.0))) for hold in holds]
         self.rises = np.array(rises).reshape(-1, 3) + np.array([hold.stands for hold in holds]).reshape(-1, 1)
 
@@ -94,7 +102,7 @@ class StreamContacts:
         self.soles: SolePlaces | None = None
         self.last_soles: SolePlaces | None = None
         self.targets: Floats | None = None
-        self.paths: Floats = np.zeros((len(self.holds), 3))
+        self.source_soles, self.source_floor = [[0.0] * 3] * len(self.holds), 0.0
         self.hip_shift, self.drag, self.dragged = np.zeros(3), np.zeros(3), 0
         for hold in self.holds:
             hold.place, hold.offset, hold.goal, hold.fade, hold.forced, hold.rise = None, None, None, 0, False, 0.0
@@ -109,17 +117,17 @@ class StreamContacts:
         """
         if not self.holds:
             return
-        free = np.array([not hold.forced for hold in self.holds]) & ground.faces_floor
-        heights = ground.soles @ self.up - ground.floor
-        pelvis = ground.pelvis if self.rule.pelvis_share else None
-        standing = self.detector.watch(ground.soles, heights, ground.size, free, pelvis).tolist()
+        free = [faces and not hold.forced for hold, faces in zip(self.holds, ground.faces_floor, strict=True)]
+        heights = [place[self.up_axis] - ground.floor for place in ground.soles]
+        pelvis = ground.pelvis.tolist() if self.rule.pelvis_share else None
+        standing = self.detector.watch(ground.soles, heights, ground.size, free, pelvis)
         self.dragged = self.dragged + 1 if 0 < self.dragged < self.fade_frames else 0
         for i, (hold, stands) in enumerate(zip(self.holds, standing, strict=True)):
             if stands:
                 if hold.place is None:
                     self._take(hold, i)
                     if isinstance(hold.leg, PawRow):
-                        above = float(hold.leg.follow(targets) @ self.up) - hold.stands
+                        above = hold.leg.follow(targets).item(self.up_axis) - hold.stands
                         hold.rise += (RISE_SHARE if hold.rise else 1.0) * (above - hold.rise)
                 self._lower(hold, i)
             elif hold.place is not None:
@@ -128,25 +136,25 @@ class StreamContacts:
                 hold.fade = hold.fade + 1 if hold.fade < self.fade_frames else 0
                 hold.forced = hold.forced and hold.fade > 0
         self.targets, self.last_soles = targets, self.soles
-        self.paths = self.carrying.scales.path * (ground.soles - ground.floor * self.up)
+        self.source_soles, self.source_floor = ground.soles, ground.floor
         self._level()
         self._aim()
 
-    def look(self, q: Floats) -> SolePlaces:
-        """Return the soles of the target in its newest pose, and keep them for the next frame."""
-        feet = self.model.fk(q)[self.foot_of]
-        places = feet[:, :3, :3] @ self.points + feet[:, :3, 3:]
-        heights = self.up @ places - self.rises
-        low = heights[:, 1:].min(axis=1)
-        self.soles = SolePlaces(
-            places[..., 0], heights[:, 0] - low, heights[:, 1] - heights[:, 0], -np.minimum(heights[:, 0], low)
-        )
+    def look(self, T: Floats) -> SolePlaces:
+        """Return the soles of the target in its newest pose, and keep them for the next frame.
+
+        Args:
+            T: The transforms of all frames of the target, (frames, 4, 4).
+        """
+        places = T[self.foot_of, :3] @ self.points
+        heights = (places[:, self.up_axis] - self.rises).tolist()
+        self.soles = SolePlaces(places[..., 0], heights, [-min(each) for each in heights])
         return self.soles
 
-    def raise_standing(self, q: Floats) -> bool:
-        """Raise standing points that are below the floor in a pose; return whether any was raised."""
+    def raise_standing(self, T: Floats) -> bool:
+        """Raise standing points that are below the floor in a pose (`look`); return whether any was raised."""
         lifted = False
-        for hold, depth in zip(self.holds, self.look(q).depths.tolist(), strict=True):
+        for hold, depth in zip(self.holds, self.look(T).depths, strict=True):
             if hold.place is not None and depth > TOUCH_DEPTH_M * self.giant:
                 hold.place, lifted = hold.place + depth * self.up, True
         return lifted
@@ -157,10 +165,10 @@ class StreamContacts:
         A foot that can be laid flat stands when it is down and flat; any other foot, when an edge is down.
         """
         assert self.soles is not None
-        gaps, flat, tipped = -self.soles.depths, FLAT_GAP_M * self.giant, TIPPED_GAP_M * self.giant
+        flat, tipped = -FLAT_GAP_M * self.giant, -TIPPED_GAP_M * self.giant
         return [
-            place if hold.place is not None and (gap < tipped if hold.tips else hold.down and gap < flat) else None
-            for hold, place, gap in zip(self.holds, self.soles.places, gaps.tolist(), strict=True)
+            place if hold.place is not None and (low > tipped if hold.tips else hold.down and low > flat) else None
+            for hold, place, low in zip(self.holds, self.soles.places, self.soles.depths, strict=True)
         ]
 
     def release(self, hold: StreamFoothold, q: Floats | None) -> None:
@@ -183,13 +191,17 @@ class StreamContacts:
         hips = pelvis[:3, :3] @ self.carrying.own_middle + pelvis[:3, 3]
         self.drag, self.dragged = hips - self.targets[hold.leg.hips, 9:], 1
         if isinstance(hold.leg, Leg):
-            wanted = self.targets[hold.leg.rows[-1], :9].reshape(3, 3)
+            wanted = self.targets[hold.leg.foot, :9].reshape(3, 3)
             hold.turn = Rotation.from_matrix(wanted.T @ foot[:3, :3]).log()
 
     def _follow(self, hold: StreamFoothold, targets: Floats) -> Floats:
         """Return the position of a point without contacts; without known bones, that of the source, scaled [m]."""
-        place: Floats = self.paths[self.holds.index(hold)] if hold.leg is None else hold.leg.follow(targets)
-        return place - hold.rise * self.up if hold.rise else place
+        if hold.leg is None:
+            place = np.array(self.source_soles[self.holds.index(hold)]) - self.source_floor * self.up
+            return np.asarray(self.carrying.scales.path * place)
+        place = hold.leg.follow(targets)
+        place[self.up_axis] -= hold.rise
+        return place
 
     def _aim(self) -> None:
         """Set the targets of swinging points (not below the floor), of fading feet, and of the hips."""
@@ -206,9 +218,9 @@ class StreamContacts:
                     goal = goal + left * hold.offset
                 if hold.turn is not None and isinstance(hold.leg, Leg):
                     turn = Rotation.from_vector(left * hold.turn).matrix
-                    hold.turned = self.targets[hold.leg.rows[-1], :9].reshape(3, 3) @ turn
-            depth = hold.stands - float(goal @ self.up)
-            hold.goal = goal + depth * self.up if depth > 0.0 else goal
+                    hold.turned = self.targets[hold.leg.foot, :9].reshape(3, 3) @ turn
+            goal[self.up_axis] = max(goal.item(self.up_axis), hold.stands)
+            hold.goal = goal
 
     def _measure_left(self, frames: int) -> float:
         """Return the share of a difference that remains `frames` frames after a release."""
@@ -220,10 +232,11 @@ class StreamContacts:
         assert self.soles is not None
         now, was = self.soles, self.last_soles or self.soles
         hold.place, hold.fade = now.places[i].copy(), 0
-        hold.fall = self.fps * float((now.places[i] - was.places[i]) @ self.up)
+        hold.fall = self.fps * float(now.places[i, self.up_axis] - was.places[i, self.up_axis])
         hold.tilt, hold.tip = 0.0, 0.0
         if hold.edge is not None and not hold.tips:
-            hold.tilt, hold.tip = float(now.tilts[i]), self.fps * float(now.tilts[i] - was.tilts[i])
+            hold.tilt = now.find_tilt(i)
+            hold.tip = self.fps * (hold.tilt - was.find_tilt(i))
         self._keep_apart(hold)
 
     def _lower(self, hold: StreamFoothold, i: int) -> None:
@@ -236,11 +249,12 @@ class StreamContacts:
         stands = hold.stands
         if hold.tips:
             before = self.last_soles or self.soles
-            stands += max(0.0, float(2.0 * self.soles.corners[i] - before.corners[i]))
-        height = float(hold.place @ self.up)
+            stands += max(0.0, 2.0 * self.soles.find_corner(i) - before.find_corner(i))
+        height = hold.place.item(self.up_axis)
         left, hold.fall = self._settle(height - stands, hold.fall)
         if height != stands + left:
-            hold.place = hold.place + (stands + left - height) * self.up
+            hold.place = hold.place.copy()
+            hold.place[self.up_axis] = stands + left
             self._keep_apart(hold)
         hold.tilt, hold.tip = self._settle(hold.tilt, hold.tip)
         hold.down = left == 0.0 and hold.tilt == 0.0
@@ -256,9 +270,10 @@ class StreamContacts:
         for hold in self.holds:
             if hold.place is not None:
                 tilts = [abs(each.tilt) for each in self.holds if each.frame == hold.frame and each.place is not None]
-                low = hold.stands + max(tilts) - float(hold.place @ self.up)
-                if low > 0.0:
-                    hold.place = hold.place + low * self.up
+                low = hold.stands + max(tilts)
+                if low > hold.place.item(self.up_axis):
+                    hold.place = hold.place.copy()
+                    hold.place[self.up_axis] = low
 
     def _keep_apart(self, hold: StreamFoothold) -> None:
         """Move the place of a point horizontally until its distances to the other points of its foot are right."""

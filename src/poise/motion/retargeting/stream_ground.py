@@ -47,10 +47,11 @@ class StreamGround:
         level: The height of standing soles [m].
         ankle: The height of standing ankles [m].
         size: The size of the source relative to a person.
-        soles: The positions of the source's soles in the newest frame, (points, 3) [m].
+        soles: The positions of the source's soles in the newest frame [m].
+        heights: Their heights [m], then the lowest one.
         pelvis: The position of its pelvis [m].
         cut: Whether the stream was cut before the newest frame.
-        faces_floor: Whether the foot of each sole is level enough to stand on it, (points,).
+        faces_floor: Whether the foot of each sole is level enough to stand on it.
 
     Args:
         carrying: The two bodies.
@@ -60,32 +61,32 @@ class StreamGround:
     """
 
     def __init__(self, carrying: CarryOver, points: Sequence[SolePoint], fps: float, given: float | None) -> None:
-        self.carrying, self.fps, self.given, self.up = carrying, fps, given, carrying.model.up_direction
+        self.carrying, self.fps, self.given, self.up_axis = carrying, fps, given, carrying.model.up_axis
+        self.up: list[float] = carrying.model.up_direction.tolist()
         self.frames = np.array([carrying.at[point.frame] for point in points], dtype=np.int64)
-        self.points = np.array([point.point for point in points]).reshape(-1, 3, 1)
+        self.points = np.array([(*point.point, 1.0) for point in points]).reshape(-1, 4, 1)
         self.trunk = carrying.at[carrying.theirs["pelvis"]]
-        names = [n for n in ("ankle_l", "ankle_r") if n in carrying.theirs]
+        names = [name for name in (f"ankle_{side}" for side in "lr") if name in carrying.theirs]
         self.ankles = np.array([carrying.at[carrying.theirs[n]] for n in names], dtype=np.int64)
         at = {point.name: i for i, point in enumerate(points)}
-        feet = [
-            (at[f"heel_{side}"], at[f"toe_{side}"], carrying.at[carrying.theirs[f"ankle_{side}"]])
+        self.feet = [
+            (at[f"heel_{side}"], at[f"toe_{side}"], names.index(f"ankle_{side}"))
             for side in "lr"
             if f"ankle_{side}" in names and f"heel_{side}" in at and f"toe_{side}" in at
         ]
-        self.heels, self.toes, self.joints = np.array(feet, dtype=np.int64).reshape(-1, 3).T
         self.forget()
 
     def forget(self) -> None:
         """Reset to the state before the first frame."""
         self.floor, self.level, self.ankle, self.size, self.first = 0.0, 0.0, 0.0, 1.0, 0.0
         self.begun, self.in_air, self.moving = False, False, False
-        self.heights: Floats | None = None
-        self.steps: Floats | None = None
+        self.heights = list[float]()
+        self.steps = list[float]()
         self.cut = False
         self.recent, self.ordered = deque[float](), list[float]()
-        self.soles: Floats = np.zeros((len(self.points), 3))
+        self.soles: list[list[float]] = [[0.0] * 3] * len(self.points)
         self.pelvis: Floats = np.zeros(3)
-        self.faces_floor = np.ones(len(self.points), dtype=bool)
+        self.faces_floor = [True] * len(self.points)
 
     def watch(self, q: Floats, T: Floats) -> Ground:
         """Process one frame and return the floor.
@@ -94,33 +95,34 @@ class StreamGround:
             q: The configuration of the source.
             T: Its transforms in the target's world, (parts, 4, 4).
         """
-        part = T[self.frames]
-        self.soles = (part[:, :3, :3] @ self.points)[..., 0] + part[:, :3, 3]
-        self.pelvis = T[self.trunk, :3, 3]
-        ends = flag_level(self.soles[self.heels], self.soles[self.toes], T[self.joints, :3, 3], self.up)
-        self.faces_floor[self.heels], self.faces_floor[self.toes] = ends
-        heights = self.soles @ self.up
-        lowest = min(heights.tolist(), default=0.0)
-        ankle = min((T[self.ankles, :3, 3] @ self.up).tolist(), default=0.0)
-        self.cut = self._is_cut(np.append(heights, lowest))
+        self.soles = (T[self.frames, :3] @ self.points)[..., 0].tolist()
+        self.pelvis, ankles = T[self.trunk, :3, 3], T[self.ankles, :3, 3].tolist()
+        for heel, toe, joint in self.feet:
+            ends = flag_level(self.soles[heel], self.soles[toe], ankles[joint], self.up)
+            self.faces_floor[heel], self.faces_floor[toe] = ends
+        heights = [place[self.up_axis] for place in self.soles]
+        lowest = min(heights, default=0.0)
+        ankle = min((place[self.up_axis] for place in ankles), default=0.0)
+        self.cut = self._is_cut([*heights, lowest])
         if self.cut:  # nothing before it says where the floor is
             self.recent.clear()
             self.ordered.clear()
-            self.moving, self.steps = False, None
+            self.moving, self.steps = False, []
         if self.cut or not self.begun:
             self._begin(q, lowest, ankle)
         elif self.given is None:
             self._follow(lowest, ankle)
         return Ground(self.floor, self.ankle - self.floor)
 
-    def _is_cut(self, heights: Floats) -> bool:
+    def _is_cut(self, heights: list[float]) -> bool:
         """Return whether speeds changed more than a person can change them; heights of soles, then their lowest one."""
-        steps = None if self.heights is None else heights - self.heights
+        steps = [now - was for now, was in zip(heights, self.heights, strict=False)]  # empty in the first frame
         last, self.steps, self.heights = self.steps, steps, heights
-        if self.given is not None or steps is None or last is None:
+        if self.given is not None or not steps or not last:
             return False
-        changes = np.abs(steps - last) * self.fps > CUT_SPEED_M_S * self.size
-        return bool(changes[-1] and changes[:-1].any())
+        most = CUT_SPEED_M_S * self.size / self.fps
+        *changes, lowest = (abs(step - was) > most for step, was in zip(steps, last, strict=True))
+        return lowest and any(changes)
 
     def _begin(self, q: Floats, lowest: float, ankle: float) -> None:
         """Estimate the floor from the first frame."""
