@@ -16,6 +16,7 @@ elbows points to the right. A hinge with a symmetric range gives the line of the
 from __future__ import annotations
 
 from collections.abc import Mapping as Names
+from math import sqrt
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from poise.motion.retargeting.bones import (
     find_axes,
     find_bone_start,
     lay_axes,
+    measure,
     place_of,
     unit,
 )
@@ -62,9 +64,10 @@ class Bends:
         self.place = {key: i for i, key in enumerate(self.known)}
         at = {name: i for i, name in enumerate(model.frames)}
         frames = [list_frames(model, names, *key) for key in self.known]
-        self.index = np.array([[at[frame] for frame in limb] for limb in frames], dtype=np.int64).reshape(-1, 3).T
+        self.index = np.array([[at[frame] for frame in limb] for limb in frames], dtype=np.int64).reshape(-1, 3)
         self.at_rest = [find_bend(model, names, *key) for key in self.known]
         self.rest_axes = np.array([np.zeros(3) if axis is None else axis for axis in self.at_rest]).reshape(-1, 3)
+        self.rest_sides = unit(self.rest_axes)
         self.unsure = np.array([not shows_bend(model, names, *key) for key in self.known], dtype=bool)
         self.ends = [RestEnd(model, names, roles, *key) for key in self.known]
         self.forget()
@@ -78,21 +81,21 @@ class Bends:
         self.turn_step, self.turns_left = turn_step, dict[int, float]()
         self.seen, self.bent = np.zeros((len(self.known), 3)), np.zeros(len(self.known))
         self.count, self.waiting = 0, list[Floats]()
+        self.chosen = list(self.at_rest)
         self.axes: dict[tuple[str, str], Floats | None] = {}
 
     def watch(self, T: Floats) -> bool:
         """Process frames of the body, (frames, parts, 4, 4), and return whether the axes were updated."""
         self.count += len(T)
-        self.waiting.append(T)
+        self.waiting.append(T[:, self.index, :3])
         if len(T) == 1 and self.count > RENEW_FRAMES and self.count % RENEW_FRAMES:
             return self._turn_on()
-        T = T if len(self.waiting) == 1 else np.concatenate(self.waiting)
+        limbs = np.concatenate(self.waiting)
         self.waiting = []
-        places = T[:, :, :3, 3]
-        a, b, c = (places[:, frames] for frames in self.index)
-        bend = cross(unit(b - a), unit(c - b))
-        sines = np.linalg.norm(bend, axis=-1)
-        own = (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0]
+        bones = unit(np.diff(limbs[..., 3], axis=2))
+        bend = cross(bones[:, :, 0], bones[:, :, 1])
+        sines = measure(bend)[..., 0]
+        own = (bend[:, :, None] @ limbs[:, :, 1, :, :3])[:, :, 0]
         counted = sines > BENT_SINE
         if self.turn_step is not None:
             counted &= (sines > HYPEREXTENSION_SINE) | ((own * self.rest_axes).sum(axis=-1) >= 0.0) | self.unsure
@@ -101,6 +104,7 @@ class Bends:
         shown = [self.find_axis(*key) for key in self.known] if self.turn_step is not None else []
         self.bent += counted.sum(axis=0)
         self.seen = self.seen + own.sum(axis=0)  # a new array: `shown` holds rows of the old one
+        self.chosen = [self._choose(i) for i in range(len(self.known))]
         for i, axis in enumerate(shown):
             if not self.unsure[i]:
                 self._keep_side(i, axis)
@@ -109,9 +113,9 @@ class Bends:
 
     def _keep_side(self, i: int, shown: Floats | None) -> None:
         """Start to rotate the axis of a limb that changes sides, or changes back, about its bone, frame by frame."""
-        axis, along = self._choose(i), self.ends[i].bone
+        axis, along = self.chosen[i], self.ends[i].bone
         turning = self.turns_left.pop(i, None) is not None
-        if shown is None or axis is None or not (turning or unit(axis) @ unit(shown) < 0.0):
+        if shown is None or axis is None or not (turning or axis @ shown < 0.0):
             return
         self.turns_left[i] = float(
             np.arctan2(along @ cross(axis, shown), axis @ shown - (axis @ along) * (shown @ along))
@@ -129,7 +133,7 @@ class Bends:
     def find_axis(self, end: str, side: str) -> Floats | None:
         """Return the bend axis of a limb in the lower bone's axes, from the motion or else from the rest pose."""
         i = self.place.get((end, side))
-        axis = None if i is None else self._choose(i)
+        axis = None if i is None else self.chosen[i]
         if axis is None or i not in self.turns_left:
             return axis
         turned: Floats = Rotation.from_vector(self.turns_left[i] * self.ends[i].bone).apply(axis)
@@ -138,10 +142,14 @@ class Bends:
     def _choose(self, i: int) -> Floats | None:
         """Return the axis of a limb from the frames so far, or that of the rest pose."""
         seen, rest = self.seen[i], self.at_rest[i]
-        far = float(np.linalg.norm(seen))
+        far = sqrt(seen @ seen)
         if far <= BENT_SINE:
             return rest
-        gives = rest is not None and unit(rest) @ seen < SAME_BEND_COSINE * far and far < GIVING_WAY_SINE * self.bent[i]
+        gives = (
+            rest is not None
+            and self.rest_sides[i] @ seen < SAME_BEND_COSINE * far
+            and far < GIVING_WAY_SINE * self.bent[i]
+        )
         return rest if gives else seen
 
     def find(self, end: str, side: str) -> Floats | None:

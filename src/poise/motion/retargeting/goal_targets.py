@@ -58,7 +58,8 @@ class GoalTargets:
         self.blank = np.tile(IDENTITY, (len(kinds), 1))
         self.hips = kinds.index("hips") if "hips" in kinds else None
         self.pelvis = kinds.index("pelvis") if "pelvis" in kinds else None
-        self.pelvis_frame = at[carrying.theirs["pelvis"]]
+        self.pelvis_frame, self.up_axis = at[carrying.theirs["pelvis"]], carrying.model.up_axis
+        self.middle = np.array((*carrying.middle, 1.0))
         self.trunk = next(
             (i for i, (_, kind, how) in enumerate(self.goal_rows) if kind == "chest" and how is None), None
         )
@@ -67,7 +68,7 @@ class GoalTargets:
             self.chest = at[carrying.theirs["chest"]]
         bones = [(i, cast(tuple[str, str], how)) for i, how in self._list("bone", "clavicle")]
         self.bones = list_numbers([i for i, _ in bones])
-        self.firsts, self.lasts = (list_numbers([at[pair[k]] for _, pair in bones]) for k in (0, 1))
+        self.bone_ends = np.array([[at[pair[k]] for _, pair in bones] for k in (0, 1)], dtype=np.int64)
         reaches = [(i, cast(tuple[str, float], how)) for i, how in self._list("reach")]
         self.reaches, self.places = (
             list_numbers([i for i, _ in reaches]),
@@ -99,17 +100,17 @@ class GoalTargets:
 
     def make(self, T: Floats, ground: Ground) -> Floats:
         """Return the targets of all goals, (frames, goals, 12), for source transforms `T`, (frames, parts, 4, 4)."""
-        out = np.empty((len(T), *self.blank.shape))
-        out[:] = self.blank
+        out = self.blank[None].repeat(len(T), axis=0)
         places = T[:, :, :3, 3]
-        own = places[:, self.pelvis_frame] + T[:, self.pelvis_frame, :3, :3] @ self.carrying.middle
+        own = T[:, self.pelvis_frame, :3] @ self.middle
         hips = self._scale_hips(own, ground)
         if self.hips is not None:
             out[:, self.hips, 9:] = hips
         if len(self.reaches):
             out[:, self.reaches, 9:] = hips[:, None] + self.scales * (places[:, self.places] - own[:, None])
-        way = places[:, self.lasts] - places[:, self.firsts]
-        out[:, self.bones, 9:] = way / np.maximum(np.sqrt((way * way).sum(axis=2, keepdims=True)), 1e-12)
+        ends = places[:, self.bone_ends]
+        way = ends[:, 1] - ends[:, 0]
+        out[:, self.bones, 9:] = way / np.maximum(np.sqrt(np.einsum("tbi,tbi->tb", way, way)), 1e-12)[..., None]
         out[:, self.turned, :9] = (T[:, self.frames, :3, :3] @ self.turns).reshape(len(T), -1, 9)
         if self.trunk is not None:
             out[:, self.trunk, :9] = self._turn_trunk(T, own).reshape(-1, 9)
@@ -117,10 +118,8 @@ class GoalTargets:
 
     def _scale_hips(self, hips: Floats, ground: Ground) -> Floats:
         """Return the path of the target's hips [m]: positions scaled, heights measured from the standing ankles."""
-        scale = self.carrying.scales.path
-        heights = scale * (hips @ self.up - ground.floor - ground.ankle) + self.carrying.ankle
-        path: Floats = scale * hips
-        path += np.outer(heights - path @ self.up, self.up)
+        path: Floats = self.carrying.scales.path * hips
+        path[:, self.up_axis] += self.carrying.ankle - self.carrying.scales.path * (ground.floor + ground.ankle)
         return path
 
     def _turn_trunk(self, T: Floats, hips: Floats) -> Floats:

@@ -75,7 +75,7 @@ class InitialPoses:
             targets: Targets of the goals, (frames, goals, 12).
             near: The initial pose of the previous frame, (nq,).
         """
-        q = np.tile(self.model.rest if near is None else near, (len(targets), 1))
+        q = (self.model.rest if near is None else near)[None].repeat(len(targets), axis=0)
         if self.groups:
             self._turn_joints(q, T, targets)
         if not self.free:
@@ -85,14 +85,16 @@ class InitialPoses:
         return self.model.clamp(q)
 
     def _turn_joints(self, q: Floats, T: Floats, targets: Floats) -> None:
-        turned = np.empty((len(q), len(self.between) + 1, 3, 3))
-        turned[:, WORLD] = np.eye(3)
-        turned[:, ROOT] = self._place_root(q, targets)
+        root = self._place_root(q, targets)
         if self.plan:
+            turned = np.empty((len(q), len(self.between) + 1, 3, 3))
+            turned[:, WORLD], turned[:, ROOT] = np.eye(3), root
             turned[:, self.by_goal] = targets[:, self.goals, :9].reshape(len(q), -1, 3, 3)
             turned[:, self.by_source] = T[:, self.sources, :3, :3] @ self.turns
-        own = np.swapaxes(turned[:, self.above] @ self.between, 2, 3) @ turned[:, :WORLD]
-        wxyz = core.quaternion_of_matrix(own.reshape(*own.shape[:2], 9))
+            own = np.swapaxes(turned[:, self.above] @ self.between, 2, 3) @ turned[:, :WORLD]
+        else:
+            own = self.between[0].T @ root[:, None]
+        wxyz = core.quaternion_of_matrix(own.reshape(len(q), -1, 9))
         for order, axes, which, columns in self.groups:
             each = wxyz[:, which]
             if axes is None:
@@ -101,14 +103,13 @@ class InitialPoses:
                 q[:, columns] = choose_angles(find_euler_angles(each, axes), order, q[:, columns])
 
     def _place_root(self, q: Floats, targets: Floats) -> Floats:
-        """Move the hips to their targets; return the rotation of the root frame, (..., 3, 3)."""
+        """Move the hips to their targets; return the rotation of the root frame, (frames, 3, 3)."""
         if self.root is None:
-            return np.eye(3)
+            return np.eye(3)[None]
         hips, pelvis, base = self.carrying.targets.hips, self.carrying.targets.pelvis, self.root.base
         assert hips is not None
-        turns = np.tile(self.pelvis, (len(q), 1, 1))
-        if pelvis is not None:
-            turns = targets[:, pelvis, :9].reshape(-1, 3, 3)
+        known = pelvis is not None
+        turns = targets[:, pelvis, :9].reshape(-1, 3, 3) if known else self.pelvis[None].repeat(len(q), axis=0)
         q[:, self.slide] = (targets[:, hips, 9:] + turns @ self.to_carrier - base[:3, 3]) @ base[:3, :3]
         turned: Floats = turns @ self.carrier
         return turned

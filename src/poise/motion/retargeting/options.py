@@ -106,14 +106,15 @@ def read_frame(given: object, source: Model) -> Floats:
         raise InvalidValue(f"frame is {show_value(given)}; it must be an array of real numbers.") from None
     if q.shape != (source.nq,):
         raise ShapeMismatch(f"frame has shape {q.shape}; a pose of {source.name!r} has ({source.nq},).")
-    if not np.isfinite(q).all():
-        raise InvalidValue("frame has a number that is not finite.")
     refuse_far(q, "frame")
     return q
 
 
 def refuse_far(q: Floats, what: str) -> None:
-    """Raise if a number of a configuration is too large."""
+    """Raise if a number of a configuration is not finite or too large."""
     most = float(np.abs(q).max(initial=0.0))
-    if most > LARGEST_NUMBER:
-        raise InvalidValue(f"{what} has a number of {most:.3g}; metres and radians are at most {LARGEST_NUMBER:g}.")
+    if most <= LARGEST_NUMBER:
+        return
+    if not np.isfinite(most):
+        raise InvalidValue(f"{what} has a number that is not finite.")
+    raise InvalidValue(f"{what} has a number of {most:.3g}; metres and radians are at most {LARGEST_NUMBER:g}.")
