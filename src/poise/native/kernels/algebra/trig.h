@@ -35,11 +35,15 @@ template <> struct TrigTable<float> {
   static constexpr float largest = 1e3f;
 };
 
+// The even and the odd powers separately: half as many operations wait for each other.
 template <class S, int N> POISE_FN S polynomial(const real_t<S> (&c)[N], S x) {
-  S r = S(c[N - 1]);
+  const S x2 = x * x;
+  S even = S(c[(N - 1) / 2 * 2]), odd = S(c[(N - 2) / 2 * 2 + 1]);
   POISE_UNROLL
-  for (int i = N - 2; i >= 0; --i) r = r * x + S(c[i]);
-  return r;
+  for (int i = (N - 1) / 2 * 2 - 2; i >= 0; i -= 2) even = even * x2 + S(c[i]);
+  POISE_UNROLL
+  for (int i = (N - 2) / 2 * 2 - 1; i >= 0; i -= 2) odd = odd * x2 + S(c[i]);
+  return odd * x + even;
 }
 
 // sine and cosine of x [rad], |x| at most TrigTable::largest
@@ -78,11 +82,11 @@ template <class S> POISE_FN S positive_atan2(S y, S x) {
   using T = real_t<S>;
   const S ax = absolute(x);
   const S big = maximum(ax, y), small = minimum(ax, y);
-  const S t = small / select(big > S(T(0)), big, S(T(1)));
 
   // fold [0, 1] onto [-tan(pi/8), tan(pi/8)]
-  const mask_t<S> upper = t > S(T(0.41421356237309504880));
-  const S u = select(upper, (t - S(T(1))) / (t + S(T(1))), t);
+  const mask_t<S> upper = small > S(T(0.41421356237309504880)) * big;
+  const S whole = select(upper, small + big, big), part = select(upper, small - big, small);
+  const S u = part / select(whole > S(T(0)), whole, S(T(1)));
   const S u2 = u * u;
   S angle = u + u * u2 * polynomial(TrigTable<T>::atan, u2);
   angle = select(upper, angle + S(T(0.78539816339744830962)), angle);

@@ -153,7 +153,7 @@ template <class K> POISE_FN bool put_fourth(FamilyWalk<K>& walk) {
   for (int j = 0; j < 3; ++j) to = walk.turn_by(j, T(-1), to);
   T error = walk.asked.turn_error + T(family_room);
   for (int j = 0; j < 6; ++j) error += j == 3 ? T(0) : walk.rotation_slack(j);
-  return walk.put_last(3, onto(h, K::point(from), to, T(0), error * norm(from)));
+  return walk.put(3, onto(h, K::point(from), to, T(0), error * norm(from)));
 }
 
 // 2, 3 and 4 are parallel and 5 and 6 intersect: the height of the intersection determines the first joint, the axis 5

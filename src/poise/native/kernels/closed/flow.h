@@ -20,6 +20,7 @@ template <class T> struct FlowKnown {
   Flow<T> at;
   T slack;
   mask_t<T> smooth;  // at and rate are the value and the slope at the midpoint
+  T sine, cosine;    // of the midpoint
 };
 
 // The part of the cell in which a branch may exist inside the ranges (low to high), and in which it certainly does
@@ -33,7 +34,7 @@ template <class T> struct FlowSpan {
 // `over` above.
 template <class T> struct FlowExists { T at, rate, under, over; };
 
-// a cos v + b sin v = c: the direction of (a, b), at the midpoint and its rate, and the cosine c / |a, b|, which is at
+// a cos v + b sin v = c: the direction (a, b) of unit length, at the midpoint and its rate, and the cosine c / |a, b|, which is at
 // most `under` below and `over` above its value. If the direction is `lost`, nothing is known.
 template <class T> struct FlowEquation {
   T a, b, rate, off;
@@ -176,10 +177,10 @@ template <class T> POISE_FN void turn_rest(const T* h, T rate, T off, FlowPoint<
   for (int i = 0; i < 3; ++i) x.rate[i] += rate * middle[i];
 }
 template <class T>
-POISE_LARGE_FN FlowPoint<T> turned(const T* h, T sign, T s, T c, const FlowKnown<T>& by, const FlowPoint<T>& x) {
+POISE_LARGE_FN FlowPoint<T> turned(const T* h, T sign, const FlowKnown<T>& by, const FlowPoint<T>& x) {
   FlowPoint<T> out;
-  turn_with(h, sign * s, c, x.at, out.at);
-  turn_with(h, sign * s, c, x.rate, out.rate);
+  turn_with(h, sign * by.sine, by.cosine, x.at, out.at);
+  turn_with(h, sign * by.sine, by.cosine, x.rate, out.rate);
   out.off = x.off;
   turn_rest(h, sign * by.at.rate, by.at.off, out);
   return out;
@@ -191,6 +192,8 @@ template <class M, class T> POISE_FN FlowKnown<T> choose(const M& first, const F
   out.at = {select(first, a.at.at, b.at.at), select(first, a.at.rate, b.at.rate), select(first, a.at.off, b.at.off)};
   out.slack = select(first, a.slack, b.slack);
   out.smooth = (first & a.smooth) | ((!first) & b.smooth);
+  out.sine = select(first, a.sine, b.sine);
+  out.cosine = select(first, a.cosine, b.cosine);
   return out;
 }
 

@@ -18,13 +18,14 @@ template <class T> POISE_LARGE_FN FlowEquation<T> equation_of(const Flow<T>& a, 
   const T size = square_root(a.at * a.at + b.at * b.at), off = a.off + b.off;
   const T moved = square_root(a.rate * a.rate + b.rate * b.rate) + off;
   const mask_t<T> lost = (moved > T(most_moved) * size) | !(size > T(shortest) * scale);
-  const T inverse = T(1) / select(lost, T(1), size), last = T(1) / select(lost, T(1), size - moved);
+  const mask_t<T> none = size <= T(tiny_length<T>());
+  const T inverse = T(1) / select(none, T(1), size), last = T(1) / select(lost, T(1), size - moved);
   const T bend = bend_of(select(lost, T(0), moved * inverse));
   const T grows = (a.at * a.rate + b.at * b.rate) * inverse, grows_off = off + size * bend;
   const T x = c.at * inverse, slope = (c.rate - x * grows) * inverse;
   const T rest = (c.off + absolute(slope * grows) + (absolute(x) + absolute(slope)) * grows_off) * last;
-  out.a = a.at;
-  out.b = b.at;
+  out.a = select(none, T(1), a.at * inverse);
+  out.b = select(none, T(0), b.at * inverse);
   out.rate = select(lost, T(0), (a.at * b.rate - b.at * a.rate) * inverse * inverse);
   out.off = select(lost, T(one_pi), off * inverse + bend);
   out.cosine = {select(lost, T(0), x), select(lost, T(0), slope), select(lost, T(9), rest)};
@@ -40,31 +41,39 @@ template <class T> POISE_FN FlowExists<T> exists_of(const FlowEquation<T>& line)
   return {line.cosine.at, line.cosine.rate, line.cosine.off + line.under, line.cosine.off + line.over};
 }
 
-// The arc cosine of a line, with an additional error of at most `slack`. Near -1 and 1 only its bounds are set, as for
-// a constant line.
+// The rate and the error of the arc cosine of a line, with an additional error of at most `slack`. Near -1 and 1 only
+// its bounds are set, as for a constant line.
 template <class T> POISE_LARGE_FN Flow<T> arc_of(const FlowEquation<T>& line, T& slack, mask_t<T>& smooth) {
   const Flow<T>& x = line.cosine;
   const T low = x.at - absolute(x.rate) - x.off - line.under, high = x.at + absolute(x.rate) + x.off + line.over;
-  const T farthest = maximum(high, -low), at = arc_cosine(x.at);
+  const T farthest = maximum(high, -low);
   const mask_t<T> inside = (farthest < T(1)) & (!line.lost);
   const T k = T(1) / square_root(select(inside, (T(1) - farthest) * (T(1) + farthest), T(1)));
   const T rate = T(0) - x.rate / square_root(select(inside, (T(1) - x.at) * (T(1) + x.at), T(1)));
   const T off = x.off * k + T(0.5) * x.rate * x.rate * farthest * k * k * k;
   slack = maximum(line.under, line.over) * k;
   smooth = inside & (off <= absolute(rate));
-  if (!any(!smooth)) return {at, rate, off};
+  if (!any(!smooth)) return {T(0), rate, off};
   const Spread<T> spread = spread_of_cosine(x.at, low, high);
   const T bound = select(line.lost, T(one_pi), minimum(maximum(spread.below, spread.above), T(one_pi)));
   smooth = smooth | (inside & (absolute(rate) + off + slack <= bound));
   slack = select(smooth, slack, bound);
-  return {at, select(smooth, rate, T(0)), select(smooth, off, T(0))};
+  return {T(0), select(smooth, rate, T(0)), select(smooth, off, T(0))};
 }
 
 template <class T> POISE_LARGE_FN FlowPair<T> turns_of(const FlowEquation<T>& line) {
   T slack;
   mask_t<T> smooth;
-  const Flow<T> half = arc_of(line, slack, smooth), middle{arc_tangent(line.b, line.a), line.rate, line.off};
-  return {{{middle - half, slack, smooth}, {middle + half, slack, smooth}}, exists_of(line), line.certain};
+  Flow<T> half = arc_of(line, slack, smooth);
+  const Flow<T> middle{arc_tangent(line.b, line.a), line.rate, line.off};
+  const T cosine = minimum(maximum(line.cosine.at, T(-1)), T(1));
+  const T sine = square_root((T(1) - cosine) * (T(1) + cosine));
+  half.at = positive_atan2_of(sine, cosine);
+  FlowPair<T> out{{{middle - half, slack, smooth, T(0), T(1)}, {middle + half, slack, smooth, T(0), T(1)}},
+                  exists_of(line),
+                  line.certain};
+  set_sides(out.turn, line.b, line.a, sine, cosine);
+  return out;
 }
 
 template <class T>
@@ -100,7 +109,7 @@ template <class T> POISE_LARGE_FN FlowPair<T> slides_of(const T* k, const FlowPo
   const Flow<T> half = root_of(q, wide, slack, smooth);
   const T whole = far * far + dot(x.at, x.at), scale = T(1) / maximum(whole, T(tiny_length<T>())),
           off = (q.off + wide) * scale;
-  return {{{middle - half, slack, smooth}, {middle + half, slack, smooth}},
+  return {{{middle - half, slack, smooth, T(0), T(1)}, {middle + half, slack, smooth, T(0), T(1)}},
           {T(1) - q.at * scale, -q.rate * scale, off, off},
           q.at - absolute(q.rate) - q.off - wide >= T(0)};
 }
@@ -108,7 +117,7 @@ template <class T> POISE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>
   return slides_of(k, x, Flowing<T>::number(d), error);
 }
 template <class T> POISE_FN FlowKnown<T> slide_by(const Flow<T>& height, T slope, T error) {
-  return {T(1) / slope * height, error / absolute(slope), T(0) <= T(0)};
+  return {T(1) / slope * height, error / absolute(slope), T(0) <= T(0), T(0), T(1)};
 }
 
 template <class T> POISE_FN Flow<T> leg_of(const FlowPoint<T>& side, T height, T lever, T& off) {
@@ -141,9 +150,9 @@ POISE_LARGE_FN FlowKnown<T> onto(const T* k, const FlowPoint<T>& p, const FlowPo
   cross(a.at, b.at, n);
   const mask_t<T> lost = from.lost | to.lost;
   const T slack = select(lost, T(one_pi), swing_of(p_error, from.least) + swing_of(q_error, to.least));
-  const Flow<T> at{arc_tangent(dot(k, n), dot(a.at, b.at)), select(lost, T(0), to.rate - from.rate),
-                   select(lost, T(0), from.off + to.off)};
-  return {at, minimum(slack, T(one_pi)), !lost};
+  const Known<T> turn = angle_of(dot(k, n), dot(a.at, b.at), T(0));
+  const Flow<T> at{turn.at, select(lost, T(0), to.rate - from.rate), select(lost, T(0), from.off + to.off)};
+  return {at, minimum(slack, T(one_pi)), !lost, turn.sine, turn.cosine};
 }
 
 // Both are the same number, so their first-order remainders are equal too, and a bound of one bounds the other.
@@ -158,7 +167,6 @@ template <class T> POISE_FN void keep_root(const FlowSpan<T>& span, const FlowEq
   answer.slack = select(known, minimum(answer.slack, slack), answer.slack);
 }
 template <class T> POISE_FN T doubt_of(const FlowKnown<T>& answer) { return answer.at.off + answer.slack; }
-template <class T> POISE_FN T middle_of(const FlowKnown<T>& answer) { return answer.at.at; }
 
 // ---------------------------------------------------------------------------------------------- parts of the cell
 

@@ -85,10 +85,9 @@ template <class T> POISE_FN void turn_with(const T* h, T s, T c, const T* x, T* 
   const T rest = dot(h, x) * (T(1) - c);
   for (int i = 0; i < 3; ++i) out[i] = c * x[i] + s * w[i] + rest * h[i];
 }
-template <class T>
-POISE_FN StillPoint<T> turned(const T* h, T sign, T s, T c, const Known<T>&, const StillPoint<T>& x) {
+template <class T> POISE_FN StillPoint<T> turned(const T* h, T sign, const Known<T>& by, const StillPoint<T>& x) {
   StillPoint<T> out;
-  turn_with(h, sign * s, c, x.at, out.at);
+  turn_with(h, sign * by.sine, by.cosine, x.at, out.at);
   return out;
 }
 
@@ -127,7 +126,7 @@ POISE_FN Known<T> onto(const T* k, const StillPoint<T>& p, const StillPoint<T>& 
   return turn_onto(k, p.at, q.at, p_error, q_error);
 }
 template <class T> POISE_FN Known<T> slide_by(T height, T slope, T error) {
-  return {height / slope, error / absolute(slope)};
+  return {height / slope, error / absolute(slope), T(0), T(1)};
 }
 
 // an answer that stays with its root of an equation is as certain as the equation
@@ -135,7 +134,6 @@ template <class T> POISE_FN void keep_root(const StillSpan<T>&, const Line<T>& l
   answer.slack = minimum(answer.slack, slack_of(line));
 }
 template <class T> POISE_FN T doubt_of(const Known<T>& answer) { return answer.slack; }
-template <class T> POISE_FN T middle_of(const Known<T>& answer) { return answer.at; }
 
 // The leg of a right triangle whose hypotenuse is `whole`, with an error of at most `lever`, and whose other leg is
 // `height`; and the error of the result.
@@ -152,7 +150,8 @@ template <class M, class A> POISE_FN A choose(const M& first, const A& a, const 
   if constexpr (requires { first ? a : b; }) {
     return first ? a : b;
   } else {
-    return {select(first, a.at, b.at), select(first, a.slack, b.slack)};
+    return {select(first, a.at, b.at), select(first, a.slack, b.slack), select(first, a.sine, b.sine),
+            select(first, a.cosine, b.cosine)};
   }
 }
 

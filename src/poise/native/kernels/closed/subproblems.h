@@ -18,8 +18,8 @@ namespace poise {
 
 constexpr double one_pi = 3.1415926535897932385;
 
-// an angle [rad] (or a translation [m]) and the bound of its error
-template <class S> struct Known { S at, slack; };
+// an angle [rad] (or a translation [m]), the bound of its error, and the angle's sine and cosine
+template <class S> struct Known { S at, slack, sine, cosine; };
 
 // The two answers of an equation, symmetric about `middle`; they coincide at tangency. For every input within the given
 // distances they are `least` to `widest` from the middle, and if `certain` there are two.
@@ -130,6 +130,25 @@ template <class S> POISE_FN Spread<S> spread_of_cosine(S c, S low, S high) {
           select(x * l + sx * sl > zero, above_arc_sine(up), pi - up)};
 }
 
+// The angle of the direction (x, y), of any length, with its sine and cosine; 0 if it has none.
+template <class S> POISE_FN Known<S> angle_of(S y, S x, S slack) {
+  using T = real_t<S>;
+  const mask_t<S> none = maximum(absolute(x), absolute(y)) <= S(tiny_length<T>());
+  const S s = select(none, S(T(0)), y), c = select(none, S(T(1)), x), k = S(T(1)) / square_root(s * s + c * c);
+  return {arc_tangent(s, c), slack, s * k, c * k};
+}
+
+// Sets the sines and cosines of two answers, at `half` below and above `middle`.
+template <class A, class S>
+POISE_FN void set_sides(A* turn, S sine_middle, S cosine_middle, S sine_half, S cosine_half) {
+  const S a = sine_middle * cosine_half, b = cosine_middle * sine_half;
+  const S c = cosine_middle * cosine_half, d = sine_middle * sine_half;
+  turn[0].sine = a - b;
+  turn[0].cosine = c + d;
+  turn[1].sine = a + b;
+  turn[1].cosine = c - d;
+}
+
 // its answers, t = atan2(b, a) -+ arccos(c / |a, b|)
 template <class S> POISE_FN TwoTurns<S> inline_turns_of(const Line<S>& line) {
   using T = real_t<S>;
@@ -140,12 +159,16 @@ template <class S> POISE_FN TwoTurns<S> inline_turns_of(const Line<S>& line) {
   out.found = line.found;
   out.certain = line.certain;
   const Spread<S> spread = spread_of_cosine(line.c * k, line.low * k, line.high * k);
-  const S middle = arc_tangent(line.b, line.a), half = select(none, zero, arc_cosine(line.c * k));
+  const S x = minimum(maximum(line.c * k, S(T(-1))), one), y = square_root((one - x) * (one + x));
+  const S a = select(none, one, line.a), b = select(none, zero, line.b);
+  const S sine = select(none, zero, y), cosine = select(none, one, x);
+  const S middle = arc_tangent(b, a), half = positive_atan2_of(sine, cosine);
   out.least = select(none, zero, maximum(half - spread.below, zero));
   out.widest = select(none, S(T(one_pi)), minimum(half + spread.above, S(T(one_pi))));
   const S slack = maximum(out.widest - half, half - out.least);
-  out.turn[0] = {middle - half, slack};
-  out.turn[1] = {middle + half, slack};
+  out.turn[0] = {middle - half, slack, zero, one};
+  out.turn[1] = {middle + half, slack, zero, one};
+  set_sides(out.turn, b * k, a * k, sine, cosine);
   out.middle = middle;
   return out;
 }
@@ -172,7 +195,7 @@ template <class S> POISE_FN Known<S> turn_onto(const S* k, const S* p, const S* 
   across(k, q, b);
   cross(a, b, n);
   const S slack = swing_of(p_error, norm(a)) + swing_of(q_error, norm(b));
-  return {arc_tangent(dot(k, n), dot(a, b)), minimum(slack, S(real_t<S>(one_pi)))};
+  return angle_of(dot(k, n), dot(a, b), minimum(slack, S(real_t<S>(one_pi))));
 }
 
 // Subproblem 4: the rotations about k that bring p to the height d over the plane perpendicular to h: h . R p = d, d
@@ -217,8 +240,8 @@ template <class S> POISE_FN TwoTurns<S> slide_to_distance(const S* k, const S* p
   TwoTurns<S> out;
   out.found = far * far >= off;
   out.certain = near * near >= off;
-  out.turn[0] = {middle - half, slack};
-  out.turn[1] = {middle + half, slack};
+  out.turn[0] = {middle - half, slack, zero, S(T(1))};
+  out.turn[1] = {middle + half, slack, zero, S(T(1))};
   out.middle = middle;
   out.least = least;
   out.widest = widest;
@@ -251,7 +274,8 @@ template <class S> POISE_FN Known<S> first_turn_onto(const S* k1, const S* k2, c
   turn_about(k2, second.at, p, turned);
   const Known<S> onto = turn_onto(k1, turned, q, p_error + second.slack * norm(side), q_error);
   const mask_t<S> better = apart & (direct.slack < onto.slack);
-  return {select(better, direct.at, onto.at), select(better, direct.slack, onto.slack)};
+  return {select(better, direct.at, onto.at), select(better, direct.slack, onto.slack),
+          select(better, direct.sine, onto.sine), select(better, direct.cosine, onto.cosine)};
 }
 
 }  // namespace poise

@@ -34,7 +34,6 @@ template <class T> struct FamilyChain {
 
 template <class T, class K = Still<T>> struct FamilyLeaf {
   typename K::Answer turn[6];
-  T sine[6], cosine[6];
   int branch;
   mask_t<T> certain;  // whether it exists for all inputs within the errors
   typename K::Span span;
@@ -78,7 +77,8 @@ template <class T> POISE_FN T excess_of_range(const FamilyAxis<T>& axis, const K
 
 // whether it is inside for every value within the slack
 template <class T> POISE_FN mask_t<T> surely_inside(const FamilyAxis<T>& axis, const Known<T>& turn) {
-  const mask_t<T> inside = excess_of_range(axis, Known<T>{turn.at, T(0)}) + turn.slack + T(4 * family_room) <= T(0);
+  const mask_t<T> inside =
+      excess_of_range(axis, Known<T>{turn.at, T(0), turn.sine, turn.cosine}) + turn.slack + T(4 * family_room) <= T(0);
   return axis.slides ? inside : inside | (axis.half >= T(one_pi));
 }
 
@@ -112,13 +112,6 @@ template <class K> struct FamilyWalk {
 
   // stores a joint; false if it is outside its range
   POISE_FN bool put(int joint, const Answer& turn) {
-    if (!put_last(joint, turn)) return false;
-    if (!chain.axes[joint].slides) sine_cosine_of(middle_of(turn), leaf.sine[joint], leaf.cosine[joint]);
-    return true;
-  }
-
-  // the same for a joint that no later step depends on
-  POISE_FN bool put_last(int joint, const Answer& turn) {
     leaf.turn[joint] = turn;
     return !chain.prune || stays(leaf.span, chain.axes[joint], turn);
   }
@@ -133,7 +126,7 @@ template <class K> struct FamilyWalk {
   POISE_FN Point turn_by(int joint, T sign, const Point& x) const {
     const FamilyAxis<T>& axis = chain.axes[joint];
     if (axis.slides) return x;
-    return turned(axis.h, sign, leaf.sine[joint], leaf.cosine[joint], leaf.turn[joint], x);
+    return turned(axis.h, sign, leaf.turn[joint], x);
   }
 
   // applies a joint's motion, or its inverse, to the point x; `moved` is the largest distance by which x moves while
@@ -156,7 +149,9 @@ template <class K> struct FamilyWalk {
 // an answer somewhere in a piece around it
 template <class T> POISE_FN Known<T> piece_of(const TwoTurns<T>& two, int side, int index, T width) {
   const T from = two.least + width * (T(index) + T(0.5));
-  return {two.middle + (side ? from : -from), T(0.5001) * width};
+  Known<T> out{two.middle + (side ? from : -from), T(0.5001) * width, T(0), T(1)};
+  sine_cosine_of(out.at, out.sine, out.cosine);
+  return out;
 }
 
 // the number of pieces of a pair, each about this many hundredths wide

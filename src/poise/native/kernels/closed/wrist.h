@@ -59,10 +59,10 @@ template <class K, class F> POISE_LARGE_FN bool walk_wrist(FamilyWalk<K>& walk, 
     w.leaf.certain = w.leaf.certain & apart;
     auto four = onto(h4, bent, forth, slack * norm(near), error);
     keep_root_where<K>(apart, w.leaf.span, fourth, four);  // each answer stays with its root
-    if (!w.put_last(3, four)) return false;
+    if (!w.put(3, four)) return false;
     auto six = onto(h6, back, unbent, error, slack * norm(far));
     keep_root_where<K>(apart, w.leaf.span, sixth, six);
-    return w.put_last(5, six) && visit(w.leaf);
+    return w.put(5, six) && visit(w.leaf);
   });
 }
 
