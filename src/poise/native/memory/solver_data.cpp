@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/problem/chain.h"
+
 namespace poise {
 namespace {
 
@@ -178,6 +180,8 @@ void allot(SolverData& solver) {
   };
   hand_out(parts, sizeof(parts) / sizeof(parts[0]), solver.memory);
   if (!solver.ranged) s.room = nullptr;
+  const auto problem = solver.problem();
+  solver.chain = is_chain<6>(problem) ? 6 : is_chain<7>(problem) ? 7 : 0;
   find_runs(solver);
   if (!blocked) s.work.packed = nullptr;
   s.work.runs = solver.runs.data();

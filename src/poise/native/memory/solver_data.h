@@ -122,6 +122,7 @@ struct SolverData {
   std::vector<int> idle_velocities;   // of the body
   bool shared_columns = false;
   int n_q = 0, n_v = 0, n_rows = 0;
+  int chain = 0;  // 6 or 7 if the problem is that of an arm with so many hinges (kernels/problem/chain.h)
   double scale = 1.0;
   std::vector<double> posture_wanted, posture_gain;  // empty without a posture
   int posture_power = 2;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "kernels/methods/rules.h"
+#include "kernels/problem/chain.h"
 #include "run/history.h"
 #include "run/proofs.h"
 
@@ -144,13 +145,28 @@ inline void relax_columns(const SolverData& solver, int goals, const S* errors, 
 
 // ---------------------------------------------------------------------------------------------- the pose of a search
 
+// Calls f(problem, targets) with the first `goals` goals; the problem of an arm has a known structure.
+template <class F> void with_problem(const SolverData& solver, int goals, F&& f) {
+  auto problem = solver.problem();
+  problem.goals.n = goals;
+  const int chain = goals == 1 ? solver.chain : 0;
+  const S* targets = solver.targets.data();
+  if (chain == 6) {
+    f(as_chain<6>(problem), targets + problem.goals[0].target);
+  } else if (chain == 7) {
+    f(as_chain<7>(problem), targets + problem.goals[0].target);
+  } else {
+    f(problem, targets);
+  }
+}
+
 // residuals of the first `goals` goals at state.q, including custom goals
 inline void look(SolverData& solver, int goals) {
   SearchState<S>& s = solver.state;
-  auto problem = solver.problem();
-  problem.goals.n = goals;
   count_pose(solver);
-  s.cost = evaluate(problem, s.q, solver.targets.data(), s.placements, s.rows, s.errors, s.room);
+  with_problem(solver, goals, [&](const auto& problem, const S* targets) {
+    s.cost = evaluate(problem, s.q, targets, s.placements, s.rows, s.errors, s.room);
+  });
   if (!solver.custom_rows && solver.relaxed_to == 0) return;
   if (solver.custom_rows) solver.custom_rows(s.q, s.rows, s.errors, goals);
   relax_rows(solver, goals, s.errors, s.rows);
@@ -163,9 +179,9 @@ inline void look(SolverData& solver) { look(solver, static_cast<int>(solver.goal
 // state.J of some goals at the pose evaluated last; rows at rest in `room`, if given, are zero
 inline void assemble_up_to(SolverData& solver, int goals, const S* room) {
   SearchState<S>& s = solver.state;
-  auto problem = solver.problem();
-  problem.goals.n = goals;
-  assemble(problem, s.q, s.placements, solver.targets.data(), s.J, room);
+  with_problem(solver, goals, [&](const auto& problem, const S* targets) {
+    assemble(problem, s.q, s.placements, targets, s.J, room);
+  });
   if (solver.custom_columns) solver.custom_columns(s.q, s.J, goals);
   relax_columns(solver, goals, s.errors, s.rows, s.J);
 }
