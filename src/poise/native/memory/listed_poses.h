@@ -15,6 +15,13 @@ struct ListedPose {
   double values[7];
 };
 
+// The nearest branch of a query; `far` is infinite if there is none. `open` is the least one of all branches; `at_start`:
+// the start itself may be a pose.
+struct NearestPose {
+  double far, open, values[7];
+  bool at_start;
+};
+
 // A query: the branches of a target within tolerances at a value of the free joint, for a row; `start` has the joints
 // of the chain.
 struct ListAsk {

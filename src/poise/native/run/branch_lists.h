@@ -77,11 +77,63 @@ template <class S> POISE_LARGE_FN void list_abreast(const FamilySpec<double>& fo
   }
 }
 
+// Whether a start may be a pose of a leaf: each joint is within its uncertainty, whole turns aside.
+template <class S> POISE_FN mask_t<S> may_be_at(const ListedJoints& joints, const FamilySpec<S>& spec,
+                                                const FamilyLeaf<S>& leaf, const S* start) {
+  S values[7], slacks[7];
+  joints_of(spec, leaf, S(0.0), values);
+  slacks_of(spec, leaf, slacks);
+  mask_t<S> near = S(0.0) <= S(0.0);
+  for (int k = 0; k < joints.count; ++k) {
+    FamilyAxis<S> axis = axis_of(spec, k);
+    axis.middle = values[k];
+    const S own = S(joints.gain[k]) * start[k] + S(joints.bias[k]);
+    near = near & (absolute(turns_off(axis, own)) <= slacks[k] + S(2.0 * family_room));
+  }
+  return near;
+}
+
+// The nearest branch of each query without a free joint, to out[row].
+template <class S> POISE_LARGE_FN void list_nearest_abreast(const FamilySpec<double>& form, const ListedJoints& joints,
+                                                            const ListAsk* asks, int count, NearestPose* out) {
+  constexpr int lanes = ScalarTraits<S>::lanes;
+  const FamilySpec<S> spec = spread_spec<S>(form);
+  const S none = S(HUGE_VAL);
+  for (int first = 0; first < count; first += lanes) {
+    const ListAsk* own = asks + first;
+    const int some = count - first < lanes ? count - first : lanes;
+    const Abreast<S> at = gather<S>(joints.count, own, some);
+    S best[7] = {}, far = none, open = none, at_start = S(0.0);
+    walk_branches(spec.chain, ask_of(question_of(spec, at.target), S(0.0), S(0.0)), 1, all_branches,
+                  [&](const FamilyLeaf<S>& leaf) {
+                    S values[7], way;
+                    place_leaf(joints, spec, leaf, S(0.0), at.start, values, way);
+                    const mask_t<S> nearer = (!leaf.span.closed) & (way < far);
+                    for (int k = 0; k < joints.count; ++k) best[k] = select(nearer, values[k], best[k]);
+                    far = select(nearer, way, far);
+                    open = minimum(open,
+                                   select(leaf.span.closed, none, measure_open(joints, spec, leaf, at.start, values)));
+                    at_start = select((!leaf.span.closed) & may_be_at(joints, spec, leaf, at.start), S(1.0), at_start);
+                    return false;
+                  });
+    for (int lane = 0; lane < some; ++lane) {
+      NearestPose& pose = out[own[lane].row];
+      pose.far = lane_of(far, lane);
+      pose.open = lane_of(open, lane);
+      pose.at_start = lane_of(at_start, lane) > 0.0;
+      for (int k = 0; k < joints.count; ++k) pose.values[k] = lane_of(best[k], lane);
+    }
+  }
+}
+
 // Lists the branches of a target without a free joint, one per lane; returns their number, at most 8.
 template <class S> POISE_LARGE_FN int list_near(const BranchStart& own, const FamilyTarget<double>& target,
                                                 const double* start, ListedPose* out) {
   constexpr int lanes = ScalarTraits<S>::lanes;
-  const FamilySpec<S> spec = spread_spec<S>(own.form.spec);
+  FamilySpec<S> spec;  // only its chain is read
+  spread_chain(own.form.spec.chain, spec.chain);
+  spec.backwards = own.form.spec.backwards;
+  spec.free_joint = FREE_NONE;
   const FamilyAsked<double> asked = ask_of(question_of(own.form.spec, target), 0.0, 0.0);
   FamilyAsked<S> wide;
   spread_numbers(asked.R, 9, wide.R);

@@ -147,6 +147,9 @@ struct ListOps {
   // appends every branch of the queries to their rows of `out`
   void (*list)(const FamilySpec<double>& spec, const ListedJoints& joints, const ListAsk* asks, int count,
                ListedRow* out);
+  // the nearest branch of each query without a free joint, to out[row]
+  void (*nearest)(const FamilySpec<double>& spec, const ListedJoints& joints, const ListAsk* asks, int count,
+                  NearestPose* out);
   // errors (2 per pose) of consecutive poses of the only goal; its target is `stride` numbers farther for each of them
   void (*judge)(const SolverData& solver, const double* target, int stride, const double* poses, int count,
                 Scratch& scratch, double* errors);

@@ -15,17 +15,20 @@ template <class S, class T> POISE_FN FamilyAxis<S> spread_axis(const FamilyAxis<
   return out;
 }
 
+template <class S, class T> POISE_FN void spread_chain(const FamilyChain<T>& chain, FamilyChain<S>& out) {
+  for (int j = 0; j < 6; ++j) out.axes[j] = spread_axis<S>(chain.axes[j]);
+  spread_numbers(chain.center, 3, out.center);
+  spread_numbers(chain.meet, 3, out.meet);
+  out.plan = chain.plan;
+  out.prune = chain.prune;
+  out.length = S(chain.length);
+  out.lowest = S(chain.lowest);
+  out.highest = S(chain.highest);
+}
+
 template <class S, class T> POISE_FN FamilySpec<S> spread_spec(const FamilySpec<T>& spec) {
   FamilySpec<S> out;
-  const FamilyChain<T>& chain = spec.chain;
-  for (int j = 0; j < 6; ++j) out.chain.axes[j] = spread_axis<S>(chain.axes[j]);
-  spread_numbers(chain.center, 3, out.chain.center);
-  spread_numbers(chain.meet, 3, out.chain.meet);
-  out.chain.plan = chain.plan;
-  out.chain.prune = chain.prune;
-  out.chain.length = S(chain.length);
-  out.chain.lowest = S(chain.lowest);
-  out.chain.highest = S(chain.highest);
+  spread_chain(spec.chain, out.chain);
   out.backwards = spec.backwards;
   out.free_joint = spec.free_joint;
   out.free = spread_axis<S>(spec.free);

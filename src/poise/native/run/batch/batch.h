@@ -99,6 +99,7 @@ struct ListBlock {
   std::vector<double> starts, targets,
       from;  // for each row: the start, the targets, the chain's joint values at the start
   std::vector<ListAsk> asks;
+  std::vector<NearestPose> nearest;     // of each row, if one answer is requested; otherwise
   std::vector<ListedPose> poses, kept;  // of all rows; the answers of one,
   std::vector<double> kept_far,
       kept_at;  // and separately their distances from the start and one joint, to compare many at once

@@ -52,7 +52,7 @@ void judge(const SolverData& solver, const double* target, int stride, const dou
 }  // namespace
 
 extern const ListOps list_table;
-const ListOps list_table = {lanes, list_abreast<S>, judge, search_arcs<S>, place_asked<S>};
+const ListOps list_table = {lanes, list_abreast<S>, list_nearest_abreast<S>, judge, search_arcs<S>, place_asked<S>};
 
 }  // namespace POISE_LEVEL
 }  // namespace poise

@@ -79,7 +79,7 @@ void allot_lists(Worker& worker) {
   const std::size_t lanes = index(list_ops().lanes), n_q = own.start.size();
   const std::size_t rows =
       form.spec.free_joint == FREE_NONE ? 2 * lanes : 1;  // a query with a free joint fills packs by itself
-  const std::size_t room = most_listed(form);
+  const std::size_t room = several ? most_listed(form) : 0;
   lists.serve = true;
   lists.form = &form;
   lists.rows = rows;
@@ -90,6 +90,7 @@ void allot_lists(Worker& worker) {
   lists.targets.resize(rows * own.targets.size());
   lists.from.resize(rows * 7);
   lists.asks.resize(rows * most_asked(form));
+  lists.nearest.resize(several ? 0 : rows);
   lists.poses.resize(rows * room);
   lists.kept.resize(room);
   lists.kept_far.resize(room);
@@ -243,7 +244,11 @@ std::size_t list_block(Worker& worker, std::size_t first, std::size_t last) {
     lists.listed[rows].count = 0;
     lists.numbers[rows++] = row;
   }
-  list_ops().list(form.spec, lists.joints, lists.asks.data(), asked, lists.listed.data());
+  if (several) {
+    list_ops().list(form.spec, lists.joints, lists.asks.data(), asked, lists.listed.data());
+  } else {
+    list_ops().nearest(form.spec, lists.joints, lists.asks.data(), asked, lists.nearest.data());
+  }
   return rows;
 }
 
@@ -285,17 +290,30 @@ void list_closer(Worker& worker, std::size_t i) {
   }
 }
 
-// The nearest pose of a row's list; null if the list is empty, or if one of its branches stands for a curve of poses
-// that may be nearer.
-const ListedPose* nearest_listed(const ListedRow& listed) {
-  const ListedPose* best = nullptr;
-  double open = HUGE_VAL;
-  for (int i = 0; i < listed.count; ++i) {
-    const ListedPose& pose = listed.poses[i];
-    if (!best || pose.far < best->far) best = &pose;
-    open = minimum(open, pose.open);
+// Checks the starts of a block's rows, or with steps = 1 their nearest branches, and writes those that reach. A branch
+// is not taken if another one stands for a curve of poses that may be nearer.
+void write_reaching(Worker& worker, std::size_t rows, int steps) {
+  SolverData& own = worker.own;
+  ListBlock& lists = worker.lists;
+  const std::size_t n_q = own.start.size();
+  const auto problem = own.problem();
+  for (std::size_t i = 0; i < rows; ++i) {
+    double* q = lists.q.data() + i * n_q;
+    const NearestPose& pose = lists.nearest[i];
+    std::copy_n(lists.starts.data() + i * n_q, n_q, q);
+    if (steps > 0 && pose.far < HUGE_VAL && !(pose.open < pose.far)) place_joints(lists.joints, pose.values, q);
+    if (worker.job.q32) round_pose(own, q);
   }
-  return best && !(open < best->far) ? best : nullptr;
+  list_ops().judge(own, lists.targets.data() + own.goals[0].target, static_cast<int>(own.targets.size()),
+                   lists.q.data(), static_cast<int>(rows), lists.scratch, lists.errors.data());
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double *q = lists.q.data() + i * n_q, *errors = lists.errors.data() + 2 * i;
+    const bool reached = within_tolerance(problem, errors, 1.0) && !(outside_of(problem, own.settings, q) > 0.0);
+    if (lists.which[i] || !reached) continue;
+    lists.which[i] = 1;
+    write_pose(worker.job, lists.numbers[i], q, errors, ROW_REACHED);
+    write_counts(worker.job, lists.numbers[i], steps, 1);
+  }
 }
 
 // Answers the rows of a block by their starts, if these reach, then by their nearest branches. Rows without a branch
@@ -304,30 +322,14 @@ void answer_nearest(Worker& worker, std::size_t rows) {
   SolverData& own = worker.own;
   ListBlock& lists = worker.lists;
   const std::size_t n_q = own.start.size(), n_t = own.targets.size();
-  const auto problem = own.problem();
   std::fill_n(lists.which.begin(), rows, 0);  // 1 for a row that is answered
-  for (int steps = 0; steps < 2; ++steps) {
-    for (std::size_t i = 0; i < rows; ++i) {
-      double* q = lists.q.data() + i * n_q;
-      const ListedPose* pose = steps ? nearest_listed(lists.listed[i]) : nullptr;
-      std::copy_n(lists.starts.data() + i * n_q, n_q, q);
-      if (pose) place_joints(lists.joints, pose->values, q);
-      if (worker.job.q32) round_pose(own, q);
-    }
-    list_ops().judge(own, lists.targets.data() + own.goals[0].target, static_cast<int>(n_t), lists.q.data(),
-                     static_cast<int>(rows), lists.scratch, lists.errors.data());
-    for (std::size_t i = 0; i < rows; ++i) {
-      const double *q = lists.q.data() + i * n_q, *errors = lists.errors.data() + 2 * i;
-      const bool reached = within_tolerance(problem, errors, 1.0) && !(outside_of(problem, own.settings, q) > 0.0);
-      if (lists.which[i] || !reached) continue;
-      lists.which[i] = 1;
-      write_pose(worker.job, lists.numbers[i], q, errors, ROW_REACHED);
-      write_counts(worker.job, lists.numbers[i], steps, 1);
-    }
-  }
+  bool at_start = false;
+  for (std::size_t i = 0; i < rows; ++i) at_start = at_start || lists.nearest[i].at_start;
+  if (at_start) write_reaching(worker, rows, 0);
+  write_reaching(worker, rows, 1);
   for (std::size_t i = 0; i < rows; ++i) {
     if (lists.which[i]) continue;
-    if (lists.listed[i].count == 0) {
+    if (!(lists.nearest[i].far < HUGE_VAL)) {
       lists.left.push_back(lists.numbers[i]);
       continue;
     }
