@@ -24,6 +24,7 @@ import numpy as np
 import poise
 from poise.goals import Reach
 from poise.native import core, read_wasm
+from poise.native.answer import read_errors
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -84,7 +85,7 @@ def compare_solves(count: int) -> None:
     pairs = list(zip(ours, theirs, strict=True))
     same = sum(a.unreachable == b["proved"] and (b["proved"] or OUTCOMES[a.outcome] == b["outcome"]) for a, b in pairs)
     apart = [k for k, (a, b) in enumerate(pairs) if np.abs(a.q - b["q"]).max() > AGREED]
-    off = [float(np.abs(a.errors - np.reshape(b["errors"], (-1, 2))).max()) for a, b in pairs]
+    off = [float(np.abs(read_errors(a) - np.reshape(b["errors"], (-1, 2))).max()) for a, b in pairs]
     ties = [k for k in apart if ours[k].unreachable and off[k] < AGREED]
     others = sorted(set(apart) - set(ties))
     page = float(np.mean([x["milliseconds"] for x in theirs]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ from poise.reach.two_links import find_two_links
 from poise.solvers.one_call import check_start
 from poise.solvers.options import Options, check_whole, keep_joints
 from poise.solvers.proofs import find_freedom
-from poise.solvers.solution import Solution
+from poise.solvers.solution import Solution, make_solution
 from poise.solvers.solver import Solver
 from poise.solvers.starts import read_start
 from poise.solvers.table import may_move
@@ -179,7 +179,8 @@ class ClosedFormQuery:
 
     def solve(self, q: Floats) -> Solution:
         """Return the solution at an answer's pose."""
-        return self.solver.use_problem(self.key, lambda native: Solution(self.solver, native.solve(q, self.target)))
+        answer = self.solver.use_problem(self.key, lambda native: native.solve(q, self.target))
+        return make_solution(self.solver, answer, self.solver.targets)
 
     def pose(self, found: core.PoseList) -> Poses:
         """Return poses as solutions."""
@@ -241,9 +242,12 @@ class ClosedFormQuery:
         """Return the answers of a seven-joint chain: the arcs, the nearest pose of each, and samples along it."""
         closed = self.closed
 
-        @cache
+        found_arcs: list[core.ArcList] = []
+
         def find_arcs() -> core.ArcList:
-            return closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS)[0]
+            if not found_arcs:
+                found_arcs.extend(closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS))
+            return found_arcs[0]
 
         def list_poses() -> tuple[Poses, bool]:
             arcs = find_arcs()

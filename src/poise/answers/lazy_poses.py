@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from poise.solvers.solution import Solution
+from poise.solvers.solution import Solution, make_solution
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,6 +104,6 @@ class ListedSolution(Solution):
 
 def remake(solver: Solver, answer: Answer, q: NDArray[np.float64]) -> Solution:
     """Restore a listed solution from a pickle."""
-    whole = Solution(solver, answer)
+    whole = make_solution(solver, answer, solver.targets)
     whole.q = q
     return whole

@@ -16,6 +16,7 @@ from poise.errors import PoiseError
 from poise.goals import Goal, Reach, Rest
 from poise.limits.limit import Limit, name_limits
 from poise.native import core
+from poise.native.answer import read_errors
 from poise.solvers.limit_tables import find_timed
 from poise.solvers.options import Options
 from poise.solvers.proofs import prove
@@ -173,7 +174,8 @@ def try_relaxation(solution: Solution, relaxation: Relaxation) -> RelaxedAnswer 
     same = {name: target for name, target in solution.targets.items() if goals.get(name) is solver.goals[name]}
     raw = native.solve(solver.model.rest if mode == "repeatable" else solution.q, same)
     names = order_goals(goals)
-    left = raw[1][len(raw[1]) - len(names) :]
+    errors = read_errors(raw)
+    left = errors[len(errors) - len(names) :]
     return RelaxedAnswer(
         raw[0], raw[2] == 1, {name: (float(e[0]), float(e[1])) for name, e in zip(names, left, strict=True)}
     )

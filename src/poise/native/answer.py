@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from poise.native import _core
 
-__all__ = ["Answer", "make_answer"]
+__all__ = ["Answer", "make_answer", "read_errors"]
 
 if TYPE_CHECKING:
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
         Attributes:
             q: The best configuration.
-            errors: The error of each goal [m, rad], (goals, 2); closed loops come first.
+            errors: The bytes of the error of each goal [m, rad]; closed loops come first. See `read_errors`.
             outcome: The result of the search, an `Outcome`.
             steps: Number of steps, over all searches.
             searches: Number of searches.
@@ -24,10 +27,11 @@ if TYPE_CHECKING:
             late: Whether time ran out.
             unreachable: Whether a bound proves that no pose reaches the goals.
             colliding: The number of tested poses of the goal if every one is in collision, otherwise 0.
+            targets: The given targets by goal name, with copies of their arrays; None without targets by name.
         """
 
         q: Any
-        errors: Any
+        errors: bytes
         outcome: int
         steps: int
         searches: int
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
         late: bool
         unreachable: bool
         colliding: int
+        targets: dict[str, Any] | None
 else:
     Answer = _core.Answer  # made in bind/solver.cpp, which takes a quarter of the time of a NamedTuple
 
@@ -55,6 +60,12 @@ def make_answer(
 ) -> Answer:
     """Return the answer of a driver with its own searches; `winner` defaults to the last search."""
     make: Any = Answer  # takes one tuple, unlike a NamedTuple
+    errors = errors if isinstance(errors, bytes) else np.asarray(errors, dtype=np.float64).tobytes()
     won = searches if winner is None else winner
-    answer: Answer = make((q, errors, outcome, steps, searches, won, seconds, late, unreachable, colliding))
+    answer: Answer = make((q, errors, outcome, steps, searches, won, seconds, late, unreachable, colliding, None))
     return answer
+
+
+def read_errors(answer: Answer) -> NDArray[np.float64]:
+    """Return the error of each goal of an answer [m, rad], (goals, 2)."""
+    return np.frombuffer(answer.errors).reshape(-1, 2)

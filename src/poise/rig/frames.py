@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.model import Model
+from poise.native.answer import read_errors
 from poise.rig.frame_solver import FrameSolver
 from poise.rig.handle import Handle
 from poise.rig.limbs.poles import find_knee_plane, find_pole_target
@@ -65,7 +66,7 @@ class Frames:
         if NO_GOAL in solver.goals:
             return True
         allowed = self.problems.find_allowed(solver)
-        return allowed is not None and bool((solution.answer.errors <= allowed).all())
+        return allowed is not None and bool((read_errors(solution.answer) <= allowed).all())
 
     def make_problem(self, state: Snapshot) -> RigProblem:
         """Return the problem of a state, with the targets of its next frame."""

@@ -14,7 +14,7 @@ from poise.errors import GoalsMissed
 from poise.hooks import Hook
 from poise.kinematics import Pose
 from poise.native import core
-from poise.native.answer import Answer
+from poise.native.answer import Answer, read_errors
 from poise.solvers.status import Status
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from poise.solvers.report.history import History
     from poise.solvers.solver import Solver
 
-__all__ = ["Solution"]
+__all__ = ["Solution", "make_solution"]
 
 _REACHED = int(core.Outcome.REACHED)
 _OUTCOMES: dict[int, Status] = {
@@ -85,18 +85,6 @@ class Solution:
     _proof: Proof | None
     _solver: Solver
     _targets: Mapping[str, Any]
-
-    def __init__(
-        self, solver: Solver, answer: Answer, history: History | None = None, targets: Mapping[str, Any] | None = None
-    ) -> None:
-        self._answer = answer
-        self._solver = solver
-        self._targets = solver.targets if targets is None else targets
-        self.q = answer[0]
-        self.reached = reached = answer[2] == _REACHED
-        self._proof = None if reached else _UNKNOWN
-        self.history = history
-        self.velocity = None
 
     def accept(self) -> Solution:
         """Return this solution marked as reached."""
@@ -173,7 +161,7 @@ class Solution:
     @property
     def errors(self) -> dict[str, tuple[float, float]]:
         """The remaining error of each goal by name: (metres, radians)."""
-        errors = self.answer.errors.tolist()
+        errors = read_errors(self.answer).tolist()
         names = self.solver.row_names
         return {name: (e[0], e[1]) for name, e in zip(names, errors[len(errors) - len(names) :], strict=True)}
 
@@ -248,3 +236,22 @@ class Solution:
         from poise.solvers.report.show import write_html
 
         return write_html(self)
+
+
+_new = object.__new__
+
+
+def make_solution(
+    solver: Solver, answer: Answer, targets: Mapping[str, Any], history: History | None = None
+) -> Solution:
+    """Return the solution of an answer with the targets that replaced the goals' own; faster than a constructor."""
+    out = _new(Solution)
+    out._answer = answer
+    out._solver = solver
+    out._targets = targets
+    out.q = answer[0]
+    out.reached = reached = answer[2] == _REACHED
+    out._proof = None if reached else _UNKNOWN
+    out.history = history
+    out.velocity = None
+    return out

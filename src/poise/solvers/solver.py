@@ -25,7 +25,7 @@ from poise.solvers.limit_tables import find_timed, refuse_timed, replace_world
 from poise.solvers.options import Options, SolveOptions, show_options
 from poise.solvers.ready import identify, join_targets, put_back, read_options, take
 from poise.solvers.report.history import History
-from poise.solvers.solution import Solution
+from poise.solvers.solution import Solution, make_solution
 from poise.solvers.table import may_move, name_goals, order_goals
 from poise.solvers.time_step import check_time_step, find_window
 
@@ -162,7 +162,7 @@ class Solver:
             solution = self.solve(start)
         else:
             begin = self._read_start(start)
-            solution = Solution(self, native.solve(begin, join_targets(rows)))
+            solution = make_solution(self, native.solve(begin, join_targets(rows)), self._targets)
             solution = solution if solution.reached else self._go_further(solution, begin)
         if key is not None and isinstance(native, core.Solver):
             self._native = None
@@ -303,16 +303,16 @@ class Solver:
             targets: {goal name: new target of the same kind}; a target is kept until it is replaced.
             window: The smallest and largest motion of each velocity from `start`, (nv, 2) (default: the joint ranges).
         """
-        answer: Answer
-        if not targets:
-            answer = (
-                self._native.solve(start, targets) if window is None else self._native.solve(start, targets, window)
-            )
-        else:
-            own = _copy(targets) if type(targets) is dict else copy_targets(targets)
-            answer = self._native.solve(start, own) if window is None else self._native.solve(start, own, window)
+        if targets and type(targets) is not dict:
+            targets = copy_targets(targets)
+        native = self._native
+        answer: Answer = native.solve(start, targets) if window is None else native.solve(start, targets, window)
+        if targets:
+            own = answer[10]
+            if own is None:  # a method that runs in Python
+                own = _copy(targets)
             self._targets = own if len(own) == len(self.goals) else {**self._targets, **own}
-        return Solution(self, answer, History(self) if self._options.record else None, self._targets)
+        return make_solution(self, answer, self._targets, History(self) if self._options.record else None)
 
     def copy(self) -> Solver:
         """Return another solver of the same problem and targets with its own memory, for another thread."""
@@ -384,9 +384,7 @@ def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], cl
         winner=searches if reached else best.winner,
         late=clock.late and not reached,
     )
-    out = Solution(solver, answer, join_histories(missed, ends))
-    out._targets = missed.targets
-    return out
+    return make_solution(solver, answer, missed.targets, join_histories(missed, ends))
 
 
 def join_histories(missed: Solution, ends: Sequence[Solution]) -> History | None:

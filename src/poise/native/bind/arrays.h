@@ -7,6 +7,7 @@
 #include <nanobind/nanobind.h>
 #include <numpy/arrayobject.h>
 
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -118,6 +119,24 @@ template <class T> void require_finite(const T* x, npy_intp n, npy_intp width, c
     if (n > width) text.append(" of row ").append(std::to_string(i / width));
     refuse("InvalidValue", text + " is " + (x[i] != x[i] ? "nan" : "infinite") + "; every number must be finite.");
   }
+}
+
+// a dictionary of its own with copies of the arrays: a caller may change them while a solution still refers to them
+inline nb::dict copy_targets(const nb::dict& targets) {
+  nb::dict own;
+  for (auto [name, x] : targets) {
+    auto* array = reinterpret_cast<PyArrayObject*>(x.ptr());
+    if (!PyArray_CheckExact(x.ptr())) {
+      own[name] = x;
+    } else if (PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array)) {  // numpy takes three times as long
+      Array copy(PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE));
+      std::memcpy(copy.data<double>(), PyArray_DATA(array), static_cast<std::size_t>(PyArray_NBYTES(array)));
+      own[name] = copy.release();
+    } else {
+      own[name] = nb::steal(PyArray_NewCopy(array, NPY_CORDER));
+    }
+  }
+  return own;
 }
 
 }  // namespace poise

@@ -311,23 +311,6 @@ nb::object transform_of_matrix(nb::handle x, double far) {
   return nb::make_tuple(wxyz.release(), p.release());
 }
 
-// a dictionary of its own with copies of the arrays: a caller may change them while a solution still refers to them
-nb::dict copy_targets(const nb::dict& targets) {
-  nb::dict own = nb::steal<nb::dict>(PyDict_Copy(targets.ptr()));
-  for (auto [name, x] : targets) {
-    if (!PyArray_CheckExact(x.ptr())) continue;
-    auto* array = reinterpret_cast<PyArrayObject*>(x.ptr());
-    if (PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array)) {  // numpy itself takes three times as long
-      Array copy(PyArray_SimpleNew(PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE));
-      std::memcpy(copy.data<double>(), PyArray_DATA(array), static_cast<std::size_t>(PyArray_NBYTES(array)));
-      own[name] = copy.release();
-    } else {
-      own[name] = nb::steal(PyArray_NewCopy(array, NPY_CORDER));
-    }
-  }
-  return own;
-}
-
 }  // namespace
 }  // namespace poise
 

@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bind/answer_type.h"
 #include "bind/prepared.h"
 #include "kernels/goals/targets.h"
 #include "run/history.h"
@@ -88,37 +89,17 @@ void read_window(PreparedSolver& solver, nb::handle window) {
   solver.data.window.assign(a.data<double>(), a.data<double>() + a.size());
 }
 
-// The result of a solve: a named tuple, defined once with the module.
-PyTypeObject* answer_type = nullptr;
-PyStructSequence_Field answer_fields[] = {{"q", "the best configuration"},
-                                          {"errors", "metres and radians of each goal, closed loops first"},
-                                          {"outcome", "an Outcome"},
-                                          {"steps", "steps taken, over all searches"},
-                                          {"searches", "searches made"},
-                                          {"winner", "the search that the answer came from, from 1"},
-                                          {"seconds", "how long it took"},
-                                          {"late", "whether time ran out"},
-                                          {"unreachable", "whether a bound proves that no pose reaches the goals"},
-                                          {"colliding", "how many poses of the goal were tested, if all collide"},
-                                          {nullptr, nullptr}};
-PyStructSequence_Desc answer_description = {"poise.native._core.Answer", "What a solve returns.", answer_fields, 10};
-
-AnyTuple make_answer(std::initializer_list<nb::object> values) {
-  PyObject* out = PyStructSequence_New(answer_type);
-  if (!out) throw nb::python_error();
-  Py_ssize_t k = 0;
-  for (nb::object value : values) PyStructSequence_SetItem(out, k++, value.release().ptr());
-  return nb::steal<AnyTuple>(out);
-}
-
 AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb::handle window) {
   const Use use(solver);
   solver.solved_by = std::this_thread::get_id();
   read_start(solver, start);
+  nb::object own = nb::none();
   if (PyArray_Check(targets.ptr())) {
     take_numbers(solver, as_array<double>(targets, "targets"));
   } else if (!targets.is_none()) {
-    read_targets(solver, nb::cast<nb::dict>(targets));
+    const auto given = nb::cast<nb::dict>(targets);
+    read_targets(solver, given);
+    own = copy_targets(given);
   }
   read_window(solver, window);
   SolverData& data = solver.data;
@@ -142,11 +123,10 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
   }
   put_back();
   Array q = fresh(data.best_q, {data.n_q});
-  Array errors = fresh(data.best_errors, {static_cast<npy_intp>(data.goals.size()), 2});
-  return make_answer({q.release(), errors.release(), nb::int_(static_cast<int>(data.outcome)),
-                      nb::int_(data.total_steps), nb::int_(data.total_searches), nb::int_(data.winner),
-                      nb::float_(data.seconds), nb::bool_(data.out_of_time), nb::bool_(data.proved_unreachable),
-                      nb::int_(data.colliding)});
+  nb::bytes errors(data.best_errors.data(), data.best_errors.size() * sizeof(double));  // an array takes longer
+  return make_answer(q.release(), errors, nb::int_(static_cast<int>(data.outcome)), nb::int_(data.total_steps),
+                     nb::int_(data.total_searches), nb::int_(data.winner), nb::float_(data.seconds),
+                     nb::bool_(data.out_of_time), nb::bool_(data.proved_unreachable), nb::int_(data.colliding), own);
 }
 
 // (rows, velocities): active rows, and movable velocities that affect a goal
@@ -367,9 +347,7 @@ bool hear_signals(const void*) {
 }
 
 void bind_solver(nb::module_& m) {
-  answer_type = PyStructSequence_NewType(&answer_description);
-  if (!answer_type) throw nb::python_error();
-  m.attr("Answer") = nb::borrow(reinterpret_cast<PyObject*>(answer_type));
+  m.attr("Answer") = define_answer();
   static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_solver)},
                                 {Py_tp_clear, reinterpret_cast<void*>(clear_solver)},
                                 {0, nullptr}};

@@ -24,7 +24,7 @@ from poise.goals.postures.pose_targets import NOTHING, PoseTargets, is_place
 from poise.goals.postures.posture import GeneralPosture, find_rest_cost, find_rest_slope
 from poise.model import Model
 from poise.native import core
-from poise.native.answer import Answer, make_answer
+from poise.native.answer import Answer, make_answer, read_errors
 from poise.solvers.options import CONTINUOUS_SPAN, Options
 from poise.solvers.table import combine_postures, make_native_table
 
@@ -146,7 +146,7 @@ class CurvedPosture:
             return None
         self._native.rest_at(there, self._ones)
         found = self._run(there, None, None)
-        exact = (np.asarray(found.errors) <= self._allow(SLACK)).all()
+        exact = (read_errors(found) <= self._allow(SLACK)).all()
         return found if exact and found.outcome == core.Outcome.REACHED else None
 
     def _look(self, q: Floats, before: Floats | None) -> Floats | None:
@@ -196,7 +196,7 @@ class CurvedPosture:
         """
         self._focus(best.q)
         cost, steps, seconds = self._find_cost(best.q), best.steps, best.seconds
-        bars = self._allow(SLACK) if settled else np.asarray(best.errors) + self._allow(SLACK - KERNEL_SLACK)
+        bars = self._allow(SLACK) if settled else read_errors(best) + self._allow(SLACK - KERNEL_SLACK)
         for _ in range(MOST_STEPS):
             step = self._find_step(best.q)
             nearer = self._descend(best, step, cost, bars)
@@ -240,7 +240,7 @@ class CurvedPosture:
                 return None
             self._rest_at(best.q, share * step)
             trial = self._run(best.q, None, None)
-            kept = trial.outcome == core.Outcome.REACHED and (np.asarray(trial.errors) <= bars).all()
+            kept = trial.outcome == core.Outcome.REACHED and (read_errors(trial) <= bars).all()
             if kept and self._find_cost(trial.q) < cost:
                 return trial
             share *= 0.5
