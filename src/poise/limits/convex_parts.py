@@ -108,6 +108,7 @@ class ConvexParts:
             counts=[len(each) for each in balls],
             pairs=[(int(i), int(j)) for i, j in pairs],
             capsules=np.array([cover_roughly(solid) for solid in solids]),
+            frames=self.at.tolist(),
         )
 
     def measure(
@@ -142,6 +143,9 @@ class ConvexParts:
             T = self.model.fk(q[part])[:, self.at]
             pair, pose, turn, shift, axes, depth, normal, way = self.hulls.find(T, margin, way)
             rows = Overlaps(pair, pose, turn, shift, axes, depth, normal, np.zeros_like(normal))
+            if not len(pair):
+                found.append(rows)
+                continue
             deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
             if len(deep):
                 inside = rows.select(deep)
@@ -189,14 +193,27 @@ class ConvexParts:
 
     def follow(self, rows: Overlaps, q: Floats) -> Overlaps:
         """Return rows of single poses in a new pose (nq,): contacts keep their points and planes."""
-        one, other = self.at[self.pairs[rows.pair]].T
-        T = self.model.fk(q)
-        a, b = T[one], T[other]
-        back = np.swapaxes(b[:, :3, :3], 1, 2)
-        shift = (back @ (a[:, :3, 3:] - b[:, :3, 3:]))[..., 0]
-        new = replace(rows, turn=back @ a[:, :3, :3], shift=shift, axes=b[:, :3, :3])
-        way = (rows.normal * (new.place(rows.point) - rows.place(rows.point))).sum(axis=1)
-        return replace(new, depth=rows.depth - way)
+        T = self.model.fk(q)[self.at]
+        held = rows.normal, rows.point
+        moved = self.hulls.follow(T, rows.pair, rows.turn, rows.shift, rows.depth, *held)
+        return Overlaps(rows.pair, rows.pose, *moved, *held)
+
+    def displace(
+        self, q: Floats, rows: Overlaps, columns: Indices, moved: Floats, wanted: Floats, weight: float
+    ) -> Floats:
+        """Return the displacement of some joints that ends overlaps of pose `q`, (columns,).
+
+        Args:
+            q: The pose, (nq,).
+            rows: The pairs near each other in it.
+            columns: The indices of the joints' velocities.
+            moved: Their displacement in `q`.
+            wanted: The displacement without overlaps; the result is the nearest one that ends them.
+            weight: The cost of a depth [1 / m], relative to a displacement.
+        """
+        contacts = rows.pair, rows.turn, rows.shift, rows.axes, rows.depth, rows.normal, rows.point
+        body = self.model.native_body
+        return np.asarray(self.hulls.displace(body, q, *contacts, columns, moved, wanted, weight**-2))
 
     def list_ways(self, rows: Overlaps) -> Ways:
         """Return the directions of the world in which groups part in each pose: those of their deepest pairs."""

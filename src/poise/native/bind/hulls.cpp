@@ -12,6 +12,7 @@
 #include "bind/bindings.h"
 #include "kernels/limits/contacts.h"
 #include "kernels/limits/hulls.h"
+#include "kernels/limits/separation.h"
 
 namespace poise {
 namespace {
@@ -37,8 +38,8 @@ struct NearRow {
 class HullPairs {
  public:
   HullPairs(nb::handle balls, const std::vector<int>& counts, const std::vector<std::pair<int, int>>& pairs,
-            nb::handle capsules)
-      : pairs_(pairs) {
+            nb::handle capsules, const std::vector<int>& frames)
+      : pairs_(pairs), frames_(frames) {
     const Array all = shaped(balls, "balls", {-1, 4});
     const auto solids = static_cast<npy_intp>(counts.size());
     const Array around = shaped(capsules, "capsules", {solids, 7});
@@ -58,12 +59,18 @@ class HullPairs {
       if (std::min(one, other) < 0 || std::max(one, other) >= solids)
         refuse("InvalidValue", "pairs: a number is not that of a solid.");
     }
+    if (frames.size() != counts.size()) refuse("ShapeMismatch", "frames are not those of solids.");
   }
 
   AnyTuple find(nb::handle transforms, double margin, nb::handle last) const;
   NumpyArray overlaps(nb::handle pair, nb::handle turn, nb::handle shift, nb::handle ways) const;
   AnyTuple refine(nb::handle pair, nb::handle turn, nb::handle shift, nb::handle depth, nb::handle normal) const;
   NumpyArray points(nb::handle pair, nb::handle turn, nb::handle normal, double edge) const;
+  AnyTuple follow(nb::handle transforms, nb::handle pair, nb::handle turn, nb::handle shift, nb::handle depth,
+                  nb::handle normal, nb::handle point) const;
+  NumpyArray displace(const Body& body, nb::handle q, nb::handle pair, nb::handle turn, nb::handle shift,
+                      nb::handle axes, nb::handle depth, nb::handle normal, nb::handle point, nb::handle columns,
+                      nb::handle moved, nb::handle wanted, double soft) const;
 
  private:
   struct Solid {
@@ -93,6 +100,7 @@ class HullPairs {
   }
 
   std::vector<std::pair<int, int>> pairs_;
+  std::vector<int> frames_;  // of the solids
   std::vector<Solid> solids_;
   std::vector<double> numbers_, capsules_, halves_;  // capsules: two ends and a radius; half the distance of the ends
 };
@@ -127,6 +135,15 @@ bool HullPairs::is_close(int one, int other, const double* ends, double margin) 
   return nearest.distance < thick;
 }
 
+// the rotation and position of frame a in frame b, from their transforms
+void relate(const double* a, const double* b, double* turn, double* shift) {
+  for (int r = 0; r < 3; ++r) {
+    shift[r] = 0.0;
+    for (int k = 0; k < 3; ++k) shift[r] += b[4 * k + r] * (a[4 * k + 3] - b[4 * k + 3]);
+    for (int c = 0; c < 3; ++c) turn[3 * r + c] = b[r] * a[c] + b[4 + r] * a[4 + c] + b[8 + r] * a[8 + c];
+  }
+}
+
 // `last`: for each pair the direction of the pose before, zero if unknown; updated
 void HullPairs::find_rows(const double* T, npy_intp poses, double margin, double* last,
                           std::vector<NearRow>& out) const {
@@ -148,11 +165,7 @@ void HullPairs::find_rows(const double* T, npy_intp poses, double margin, double
     for (npy_intp t = 0; t < poses; ++t) {
       if (!is_close(one, other, ends.data() + 6 * t * solids, margin)) continue;
       const double *a = T + 16 * (t * solids + one), *b = T + 16 * (t * solids + other);
-      for (int r = 0; r < 3; ++r) {
-        pair.shift[r] = 0.0;
-        for (int k = 0; k < 3; ++k) pair.shift[r] += b[4 * k + r] * (a[4 * k + 3] - b[4 * k + 3]);
-        for (int c = 0; c < 3; ++c) pair.turn[3 * r + c] = b[r] * a[c] + b[4 + r] * a[4 + c] + b[8 + r] * a[8 + c];
-      }
+      relate(a, b, pair.turn, pair.shift);
       if (dot(way, way) > 0.0 && overlap_along(pair, way) <= -margin) continue;  // still apart
       Parting<double> at{{}, far_away};
       const bool near = find_parting(pair, middles, margin, at);
@@ -271,17 +284,91 @@ NumpyArray HullPairs::points(nb::handle pair, nb::handle turn, nb::handle normal
   return out.release();
 }
 
+// Rows of single poses in a new pose with transforms of the solids (solids, 4, 4), in which contacts keep their points
+// and planes: turn, shift, axes and depth.
+AnyTuple HullPairs::follow(nb::handle transforms, nb::handle pair, nb::handle turn, nb::handle shift, nb::handle depth,
+                           nb::handle normal, nb::handle point) const {
+  const Array T = shaped(transforms, "transforms", {static_cast<npy_intp>(solids_.size()), 4, 4});
+  const Array index = shaped(pair, "pair", {-1});
+  const npy_intp n = index.dim(0);
+  const Array R = shaped(turn, "turn", {n, 3, 3}), p = shaped(shift, "shift", {n, 3});
+  const Array deep = shaped(depth, "depth", {n}), way = shaped(normal, "normal", {n, 3});
+  const Array at = shaped(point, "point", {n, 3});
+  Array turns = make_array({n, 3, 3}), shifts = make_array({n, 3}), axes = make_array({n, 3, 3}),
+        depths = make_array({n});
+  for (npy_intp i = 0; i < n; ++i) {
+    const auto& [one, other] = this->pair(index.data<double>()[i]);
+    const double *b = T.data<double>() + 16 * other, *x = at.data<double>() + 3 * i, *w = way.data<double>() + 3 * i;
+    double *to = turns.data<double>() + 9 * i, *there = shifts.data<double>() + 3 * i, gap = deep.data<double>()[i];
+    relate(T.data<double>() + 16 * one, b, to, there);
+    for (int k = 0; k < 3; ++k) {
+      const double was = dot(R.data<double>() + 9 * i + 3 * k, x) + p.data<double>()[3 * i + k];
+      gap -= w[k] * (dot(to + 3 * k, x) + there[k] - was);
+    }
+    depths.data<double>()[i] = gap;
+    for (int k = 0; k < 9; ++k) axes.data<double>()[9 * i + k] = b[4 * (k / 3) + k % 3];
+  }
+  return nb::make_tuple(turns.release(), shifts.release(), axes.release(), depths.release());
+}
+
+// The displacement of joints (their columns of v) nearest to `wanted` that parts the pairs of rows in pose q, which has
+// the displacement `moved`.
+NumpyArray HullPairs::displace(const Body& body, nb::handle q, nb::handle pair, nb::handle turn, nb::handle shift,
+                               nb::handle axes, nb::handle depth, nb::handle normal, nb::handle point,
+                               nb::handle columns, nb::handle moved, nb::handle wanted, double soft) const {
+  const Array index = shaped(pair, "pair", {-1}), own = shaped(columns, "columns", {-1});
+  const npy_intp n = index.dim(0), c = own.dim(0);
+  const Array x = shaped(q, "q", {body.n_q}), R = shaped(turn, "turn", {n, 3, 3}), p = shaped(shift, "shift", {n, 3});
+  const Array A = shaped(axes, "axes", {n, 3, 3}), deep = shaped(depth, "depth", {n});
+  const Array way = shaped(normal, "normal", {n, 3}), at = shaped(point, "point", {n, 3});
+  const Array was = shaped(moved, "moved", {c}), next = shaped(wanted, "wanted", {c});
+  const BodyView<double> view = body.f64.view(body.n_q, body.n_v);
+  const auto size = [](npy_intp k) { return static_cast<std::size_t>(k); };
+  std::vector<double> J(size(6 * body.n_v)), row(size(body.n_v)), rows(size(n * c)), least(size(n));
+  for (npy_intp i = 0; i < n; ++i) {
+    const auto& [one, other] = this->pair(index.data<double>()[i]);
+    const double *w = way.data<double>() + 3 * i, *from = at.data<double>() + 3 * i;
+    double along[3], there[3];
+    for (int k = 0; k < 3; ++k) {
+      along[k] = dot(A.data<double>() + 9 * i + 3 * k, w);
+      there[k] = dot(R.data<double>() + 9 * i + 3 * k, from) + p.data<double>()[3 * i + k];
+    }
+    std::fill(row.begin(), row.end(), 0.0);
+    add_rates(view, body.f64.frames.at(size(frames_[size(one)])), from, along, 1.0, x.data<double>(), J.data(),
+              row.data());
+    add_rates(view, body.f64.frames.at(size(frames_[size(other)])), there, along, -1.0, x.data<double>(), J.data(),
+              row.data());
+    least[size(i)] = deep.data<double>()[i];
+    for (npy_intp k = 0; k < c; ++k) {
+      rows[size(i * c + k)] = row.at(size(static_cast<npy_intp>(own.data<double>()[k])));
+      least[size(i)] += rows[size(i * c + k)] * was.data<double>()[k];
+    }
+  }
+  std::vector<int> active(size(n));
+  std::vector<double> work(size(n * (n + 5) / 2));
+  Array out = make_array({c});
+  poise::displace(static_cast<int>(n), static_cast<int>(c), rows.data(), least.data(), next.data<double>(), soft,
+                  active.data(), work.data(), out.data<double>());
+  return out.release();
+}
+
 }  // namespace
 
 void bind_hulls(nb::module_& m) {
   nb::class_<HullPairs>(m, "HullPairs", "Pairs of convex hulls. Private: see poise.limits.convex_parts.")
-      .def(nb::init<nb::handle, const std::vector<int>&, const std::vector<std::pair<int, int>>&, nb::handle>(),
-           nb::arg("balls"), nb::arg("counts"), nb::arg("pairs"), nb::arg("capsules"))
+      .def(nb::init<nb::handle, const std::vector<int>&, const std::vector<std::pair<int, int>>&, nb::handle,
+                    const std::vector<int>&>(),
+           nb::arg("balls"), nb::arg("counts"), nb::arg("pairs"), nb::arg("capsules"), nb::arg("frames"))
       .def("find", &HullPairs::find, nb::arg("transforms"), nb::arg("margin"), nb::arg("last"))
       .def("overlaps", &HullPairs::overlaps, nb::arg("pair"), nb::arg("turn"), nb::arg("shift"), nb::arg("ways"))
       .def("refine", &HullPairs::refine, nb::arg("pair"), nb::arg("turn"), nb::arg("shift"), nb::arg("depth"),
            nb::arg("normal"))
-      .def("points", &HullPairs::points, nb::arg("pair"), nb::arg("turn"), nb::arg("normal"), nb::arg("edge"));
+      .def("points", &HullPairs::points, nb::arg("pair"), nb::arg("turn"), nb::arg("normal"), nb::arg("edge"))
+      .def("follow", &HullPairs::follow, nb::arg("transforms"), nb::arg("pair"), nb::arg("turn"), nb::arg("shift"),
+           nb::arg("depth"), nb::arg("normal"), nb::arg("point"))
+      .def("displace", &HullPairs::displace, nb::arg("body"), nb::arg("q"), nb::arg("pair"), nb::arg("turn"),
+           nb::arg("shift"), nb::arg("axes"), nb::arg("depth"), nb::arg("normal"), nb::arg("point"), nb::arg("columns"),
+           nb::arg("moved"), nb::arg("wanted"), nb::arg("soft"));
 }
 
 }  // namespace poise

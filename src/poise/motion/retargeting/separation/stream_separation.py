@@ -29,7 +29,6 @@ FADE_S = 0.1  # time in which a displacement fades by a factor of e after a coll
 FASTEST_RAD_S = 6.0  # change of a displacement
 STILL_RAD = 1e-6  # a smaller displacement ends
 SHARES = 1.0, 0.5, 0.25  # of the faded displacement, tried in turn if the new one is rejected
-ROUNDS = 4  # of a frame, to find the collisions that remain without a correction
 WEIGHT = 30.0  # of a depth [1 / L], relative to a displacement [1 / rad]
 
 
@@ -66,9 +65,12 @@ class StreamSeparation:
         if self.parts is None:
             return q
         last = np.zeros(self.model.nv) if self.shift is None else self.shift
-        faded = self._slow_down(np.where(np.abs(last) > STILL_RAD, self.fade * last, 0.0))
         moved = self._move(q, last)
-        near = self._find_near(moved, last)
+        near = self._find_near(moved, displaced=moved is not q)
+        if near is None and moved is q:
+            self.shift, self.near = last, None
+            return q
+        faded = self._slow_down(np.where(np.abs(last) > STILL_RAD, self.fade * last, 0.0))
         shares = (share * faded for share in SHARES)
         wanted = shares if near is None else chain([self._slow_down(self._solve(moved, near, last, faded))], shares)
         poses = (self._move(q, shift) for shift in wanted)
@@ -82,8 +84,8 @@ class StreamSeparation:
         last = self.shift
         return shift if last is None else last + np.clip(shift - last, -self.fastest, self.fastest)
 
-    def _find_near(self, q: Floats, last: Floats) -> Overlaps | None:
-        """Return the parts near each other in a pose, which has the last displacement; None if it has no collisions.
+    def _find_near(self, q: Floats, displaced: bool) -> Overlaps | None:
+        """Return the parts near each other in a pose; None if it is not displaced and has no collisions.
 
         They are measured in one of several frames at high frame rates, and followed in the others.
         """
@@ -95,42 +97,15 @@ class StreamSeparation:
         found = self.parts.measure(q[None], NEAR_M * self.size, ways, last=self.last)
         if not len(found.depth):
             return None
-        return found if last.any() or found.depth.max() > DEEP_M * self.size else None
+        return found if displaced or found.depth.max() > DEEP_M * self.size else None
 
     def _move(self, q: Floats, shift: Floats) -> Floats:
         """Return a pose moved by a displacement, within the ranges of the joints."""
         return self.clamp(np.asarray(self.model.integrate(q, shift))) if shift.any() else q
 
-    def _list_rows(self, q: Floats, near: Overlaps) -> Floats:
-        """Return the velocities at which the joints of the displacement part near pairs of pose `q`, (n, columns)."""
-        assert self.parts is not None
-        solids, index = np.unique(self.parts.pairs[near.pair], return_inverse=True)
-        one, other = index.reshape(-1, 2).T
-        frames = [self.parts.solids[k].frame for k in solids]
-        twists = np.stack([self.model.jacobian(q, frame, reference="spatial")[:, self.columns] for frame in frames])
-        T = self.model.fk(q)[self.parts.at[solids[one]]]
-        x, y, z = ((T[:, :3, :3] @ near.point[..., None])[..., 0] + T[:, :3, 3]).T
-        u, v, w = ways = (near.axes @ near.normal[..., None])[..., 0].T
-        wrenches = np.array([*ways, y * w - z * v, z * u - x * w, x * v - y * u]).T
-        out: Floats = (wrenches[:, None] @ (twists[one] - twists[other]))[:, 0]
-        return out
-
     def _solve(self, q: Floats, near: Overlaps, shift: Floats, faded: Floats) -> Floats:
         """Return the displacement that ends the collisions of pose `q`, which has the displacement `shift`."""
-        columns = self.columns
-        rows, wanted = self._list_rows(q, near), faded[columns]
-        least = near.depth + rows @ shift[columns]  # rows @ d >= least
-        d, soft = wanted, (self.model.length / WEIGHT) ** 2
-        for _ in range(ROUNDS):
-            active = rows @ d < least - 1e-9
-            own, new = rows[active], wanted
-            if len(own):
-                gram = own @ own.T
-                gram.flat[:: len(own) + 1] += soft
-                new = wanted + np.linalg.solve(gram, least[active] - own @ wanted) @ own
-            if np.abs(new - d).max() < 1e-6:
-                break
-            d = new
-        out = np.zeros_like(shift)
-        out[columns] = d
+        assert self.parts is not None
+        out, own = np.zeros_like(shift), self.columns
+        out[own] = self.parts.displace(q, near, own, shift[own], faded[own], WEIGHT / self.model.length)
         return out
