@@ -194,9 +194,10 @@ class ConvexParts:
     def follow(self, rows: Overlaps, q: Floats) -> Overlaps:
         """Return rows of single poses in a new pose (nq,): contacts keep their points and planes."""
         T = self.model.fk(q)[self.at]
-        held = rows.normal, rows.point
-        moved = self.hulls.follow(T, rows.pair, rows.turn, rows.shift, rows.depth, *held)
-        return Overlaps(rows.pair, rows.pose, *moved, *held)
+        turn, shift, axes, depth = self.hulls.follow(
+            T, rows.pair, rows.turn, rows.shift, rows.depth, rows.normal, rows.point
+        )
+        return replace(rows, turn=turn, shift=shift, axes=axes, depth=depth)
 
     def displace(
         self, q: Floats, rows: Overlaps, columns: Indices, moved: Floats, wanted: Floats, weight: float
