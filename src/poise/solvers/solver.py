@@ -310,7 +310,7 @@ class Solver:
         if targets:
             own = answer[10]
             if own is None:  # a method that runs in Python
-                own = _copy(targets)
+                own = copy_targets(targets)
             self._targets = own if len(own) == len(self.goals) else {**self._targets, **own}
         return make_solution(self, answer, self._targets, History(self) if self._options.record else None)
 
