@@ -74,6 +74,20 @@ def test_following_keeps_the_plane_of_a_contact() -> None:
     assert parts.follow(found, place(parts, (0.195, 0.03, 0.0))).depth == pytest.approx([0.005], abs=2e-3)
 
 
+def test_displacements_end_overlaps_and_stay_near_the_wanted_one() -> None:
+    """Along the normal, d minimises weight^2 (depth - (d - moved))^2 + (d - wanted)^2; elsewhere it is `wanted`."""
+    parts, weight, columns = make_pair(Box((0.2, 0.2, 0.2)), Box((0.2, 0.2, 0.2))), 30.0, np.arange(3)
+    moved, wanted = np.array([0.02, 0.0, 0.01]), np.array([0.015, 0.03, 0.0])
+    q = place(parts, (0.19, 0.0, 0.0))
+    found = parts.measure(q[None], 0.02)
+    d = parts.displace(q, found, columns, moved, wanted, weight)
+    n = found.axes[0] @ found.normal[0]
+    least = found.depth[0] + n @ moved
+    np.testing.assert_allclose(d, wanted + (least - n @ wanted) / (1.0 + weight**-2) * n, atol=1e-12)
+    clear = wanted + 0.1 * n
+    np.testing.assert_allclose(parts.displace(q, found, columns, moved, clear, weight), clear, atol=1e-12)
+
+
 def test_directions_do_not_flip_between_poses() -> None:
     """Alone, the middle pose would part the other way."""
     overlaps = np.full((3, 70), 0.1)
