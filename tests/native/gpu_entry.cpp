@@ -2,7 +2,7 @@
 // file (targets, then a start each), writes what the passes wrote. A team that searches has one thread here, or two for a large body
 // without early searches; one that decides has 32.
 #include "kernels/loop/gpu_branches.h"
-#include "kernels/loop/gpu_searches.h"
+#include "kernels/loop/gpu_team_posture.h"
 
 #include <algorithm>
 #include <atomic>
@@ -142,7 +142,22 @@ std::size_t search_by_teams(const P& problem, const Io& io, int early, int searc
   return hard.size();
 }
 
-template <class P> constexpr bool has_teams = requires { P::n_levels; };
+// the postures of a large body, after its poses have been checked
+template <bool finish, class P, class Io> void rest_by_teams(const P& problem, const Io& io, bool alone) {
+  RestMemory<P> memory;
+  std::memset(static_cast<void*>(&memory), 0xff, sizeof(memory));
+  const auto settings = f64::settings();
+  const f64::Rest rest;
+  const auto posture = rest.posture();
+  int next = 0;
+  run_team(alone, [&](auto team) {
+    TeamSearch<P, double, decltype(team)> search{problem, settings, memory.search, team};
+    TeamDescent<P, decltype(team)> body{search, memory, posture};
+    const auto count = [&next] { return next++; };
+    RestingRows<finish, Io, decltype(count)> work{io, count};
+    run_searches(body, work, Alone{});
+  });
+}
 
 }  // namespace
 
@@ -219,14 +234,21 @@ int main(int argc, char** argv) {
   for (int row : hard) search(row, io.searches[row], searches);
   const f64::Problem exact;
   const f64::Rest exact_rest;
+  constexpr bool rests = f64::Problem::has_posture && !has_teams<f64::Problem>;  // a large body rests by teams
   for (int row = 0; row < rows; ++row) {
     if (finish) {
-      finish_row<M, f64::Problem::has_posture>(exact, f64::settings(), exact_rest.posture(), io, row);
-    } else if constexpr (f64::Problem::has_posture) {
+      finish_row<M, rests>(exact, f64::settings(), exact_rest.posture(), io, row);
+    } else if constexpr (rests) {
       rest_row<M>(exact, f64::settings(), exact_rest.posture(), io, row);
     } else {
       check_row(exact, io, row);
     }
+  }
+  if constexpr (f64::Problem::has_posture && has_teams<f64::Problem>) {
+    if (finish)
+      rest_by_teams<true>(exact, io, early > 0);
+    else
+      rest_by_teams<false>(exact, io, early > 0);
   }
 
   std::FILE* out = std::fopen(argv[2], "wb");

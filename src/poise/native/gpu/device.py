@@ -24,6 +24,7 @@ from poise.native.gpu.passes import (
     CHECKING,
     LISTING,
     MOVING,
+    RESTING,
     TEAM_KERNELS,
     count_priorities,
     is_small,
@@ -267,7 +268,7 @@ class DeviceProblem:
     def _launch_teams(self, single: tuple[bool, ...], call: Any) -> None:
         if self.most > MOST_SEARCHES:
             raise InvalidValue(f"restarts= is above {MOST_SEARCHES - 1}, the largest number for this body on a GPU.")
-        kernels, rows = self.kernels(single, TEAM_KERNELS), int(call["rows"][0])
+        kernels, rows = self.kernels(single, (*TEAM_KERNELS, RESTING)), int(call["rows"][0])
         early = 1 if rows <= TEAM_ROWS else EARLY_OF_TEAMS
         given = limit_searches(call, min(early, self.most), self.most)
         for name in TEAM_KERNELS[: 3 if self.most > early else 1]:
@@ -275,6 +276,9 @@ class DeviceProblem:
             blocks = wave if name == "search_late" else min(wave, rows)
             kernels.functions[name]((blocks,), (WARP,), (given,), shared_mem=shared)
         kernels.functions["end_rows"](((rows + BLOCK - 1) // BLOCK,), (BLOCK,), (given,))
+        if RESTING in kernels.functions:
+            wave, shared = kernels.wave_of_teams(RESTING)
+            kernels.functions[RESTING]((min(wave, rows),), (WARP,), (given,), shared_mem=shared)
 
     def _launch_few(self, single: tuple[bool, ...], call: Any) -> None:
         kernels, rows = self.kernels(single, FEW), int(call["rows"][0])
@@ -380,7 +384,8 @@ class Kernels:
         """Return the number of blocks of one warp that run at once, and the bytes of shared memory of each."""
         if name not in self._teams:
             xp, attributes = load_cupy(), load_cupy().cuda.Device().attributes
-            shared = int(xp.ndarray((1,), np.int32, self._modules[name].get_global("team_bytes"))[0])
+            size = "rest_bytes" if name == RESTING else "team_bytes"
+            shared = int(xp.ndarray((1,), np.int32, self._modules[name].get_global(size))[0])
             most = int(attributes["MaxSharedMemoryPerBlockOptin"])
             if shared > most:
                 raise InvalidValue(

@@ -2,6 +2,7 @@
 #include "kernels/loop/gpu_branches.h"
 #include "kernels/loop/gpu_call.h"
 #include "kernels/loop/gpu_clearance.h"
+#include "kernels/loop/gpu_team_posture.h"
 
 /*PROBLEMS*/
 
@@ -35,11 +36,11 @@ template <int N> struct Group {
   POISE_FN bool any(bool x) const { return __any_sync(members(), x); }
   POISE_FN int lowest(bool x) const { return __ffs(__ballot_sync(members(), x) >> first()) - 1; }
   POISE_FN int sum(int x) const { return __reduce_add_sync(members(), x); }
-  POISE_FN float total(float x) const {
+  template <class X> POISE_FN X total(X x) const {
     for (int k = N / 2; k > 0; k /= 2) x += __shfl_xor_sync(members(), x, k, N);
     return x;
   }
-  POISE_FN float most(float x) const {
+  template <class X> POISE_FN X most(X x) const {
     for (int k = N / 2; k > 0; k /= 2) x = maximum(x, __shfl_xor_sync(members(), x, k, N));
     return x;
   }
@@ -70,7 +71,7 @@ using Warp = Group<32>;
 using Given = GoalsCall<f32::n_goals>;
 
 // the meaning of the counters
-enum : int { NEXT_ROW, HARD, NEXT_AGAIN, MISSED, NEXT_DECIDED, UNDECIDED, NEXT_HARD };
+enum : int { NEXT_ROW, HARD, NEXT_AGAIN, MISSED, NEXT_DECIDED, UNDECIDED, NEXT_HARD, NEXT_RESTED };
 
 // a row of six joints with a closed form begins at a branch; if that misses, the row counts as abandoned
 constexpr bool begins_at_branch = f32::begins_at_branch;
@@ -120,8 +121,9 @@ POISE_FN DeviceRows<float, f32::n_goals> rows_of(const Given& given) {
   return io;
 }
 
-// the pose of a row in double: refined if `finish`, moved to its posture if it `rests`, and checked
-template <bool finish, bool rests = f64::Problem::has_posture>
+// the pose of a row in double: refined if `finish`, moved to its posture if it `rests`, and checked; a large body rests by
+// teams
+template <bool finish, bool rests = f64::Problem::has_posture && !has_teams<f64::Problem>>
 POISE_FN void end_row(const DeviceRows<float, f32::n_goals>& io, int row) {
   const f64::Problem problem;
   const f64::Rest rest;
@@ -303,6 +305,24 @@ extern "C" __global__ void __launch_bounds__(32) store_late(const Given given) {
   RepeatedSearches work{io, keys_of(given), given.hard, given.counters[HARD],
                         [=] { return atomicAdd(given.counters + NEXT_AGAIN, 1); }};
   search_by_teams(work);
+}
+
+// kernel rest_bodies: the postures of a large body, after end_rows; a team of threads per row
+using RestTeam = Group</*REST_TEAM*/>;
+extern __shared__ RestMemory<f64::Problem> rest_numbers[];
+extern "C" __device__ int rest_bytes = sizeof(RestMemory<f64::Problem>) * (32 / RestTeam::size());
+extern "C" __global__ void __launch_bounds__(32) rest_bodies(const Given given) {
+  const auto io = rows_of(given);
+  const f64::Problem problem;
+  const Settings<double> settings = f64::settings();
+  const f64::Rest rest;
+  const Posture<double> posture = rest.posture();
+  RestMemory<f64::Problem>& memory = rest_numbers[threadIdx.x / RestTeam::size()];
+  TeamSearch<f64::Problem, double, RestTeam> search{problem, settings, memory.search};
+  TeamDescent<f64::Problem, RestTeam> body{search, memory, posture};
+  const auto next = [=] { return atomicAdd(given.counters + NEXT_RESTED, 1); };
+  RestingRows</*FINISH*/, DeviceRows<float, f32::n_goals>, decltype(next)> work{io, next};
+  run_searches(body, work, Warp{});
 }
 
 // kernel end_rows: refines or checks every pose

@@ -12,6 +12,7 @@ __all__ = [
     "CHECKING",
     "LISTING",
     "MOVING",
+    "RESTING",
     "SMALL",
     "TEAM_KERNELS",
     "Table",
@@ -36,6 +37,7 @@ ARM_KERNELS = (
     "end_rows",
 )
 TEAM_KERNELS = ("search_bodies", "search_late", "store_late", "end_rows")  # of a large body, in order
+RESTING = "rest_bodies"  # the last one, if it has a posture
 CHECKING, LISTING, GATHERING, BY_TEAMS = "check_clear", "list_clear", "gather_clear", "gather_bodies"  # of a clearance
 MOVING = ("move_targets", "block_bases")  # if the base or regions are placed row by row
 DECIDING = ("settle_few", "search_again", "decide_rows")  # only if a goal has a closed form
@@ -62,7 +64,8 @@ def count_priorities(table: Table) -> int:
 def list_kernels(table: Table, body: Table | None = None) -> tuple[str, ...]:
     """Return the names of the problem's kernels; `body` is that of its clearance."""
     unused = {*(SEARCHING if begins_at_branch(table) else PLACING), *(() if table["closed"] else DECIDING)}
-    names = tuple(name for name in ARM_KERNELS if name not in unused) if is_small(table) else TEAM_KERNELS
+    small = tuple(name for name in ARM_KERNELS if name not in unused)
+    names = small if is_small(table) else (*TEAM_KERNELS, *([RESTING] if table["gain"] else []))
     return (*names, *list_passes(table)) if body else names
 
 

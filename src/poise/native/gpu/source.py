@@ -53,21 +53,21 @@ def choose_blocks(table: Table) -> int:
     return 4 if arm else 2
 
 
-def choose_team(table: Table) -> int:
-    """Return the number of threads on one row of a large body."""
+def choose_team(table: Table, number: int = 4) -> int:
+    """Return the number of threads on one row of a large body, in numbers of 4 or 8 bytes."""
     rows = int(table["n_rows"])
     team = 4 if rows <= TEAM_OF_4_ROWS else 8 if rows <= TEAM_OF_8_ROWS else 32
-    while team < WARP and estimate_bytes(table) * WARP // team > TEAM_BYTES:
+    while team < WARP and number * estimate_numbers(table) * WARP // team > TEAM_BYTES:
         team *= 2
     return team
 
 
-def estimate_bytes(table: Table) -> int:
-    """Return about how much shared memory a row of a large body takes (TeamMemory in gpu_team.h)."""
+def estimate_numbers(table: Table) -> int:
+    """Return about how many numbers of shared memory a row of a large body takes (TeamMemory in gpu_team.h)."""
     m, n, goals = int(table["n_rows"]), int(table["n_v"]), len(table["goals"])
     parts = len(table["primitives"])
     support = 4 * parts + SUPPORT if table["masses"] else 0
-    return 4 * (m * (n + m + 6) + 12 * parts + 7 * n + 2 * int(table["n_q"]) + 40 * goals + support)
+    return m * (n + m + 6) + 12 * parts + 7 * n + 2 * int(table["n_q"]) + 40 * goals + support
 
 
 def write_number(x: Any, real: str) -> str:
@@ -219,7 +219,7 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
         "n_closed",
         "n_targets",
     )
-    teams = [] if small or real != "float" else write_teams(table, lookup)  # searches are in float
+    teams = [] if small or (real != "float" and not table["gain"]) else write_teams(table, lookup)
     kind, closed = f"ClosedForm<{real}>", []
     if table["closed"]:
         forms = shelf.element(kind, "closed", table["closed"])
@@ -332,6 +332,7 @@ def write_source(
         "ROWS": f"f32::n_rows <= {SMALL} ? f32::n_rows : 0",
         "BLOCKS": str(choose_blocks(f32)),
         "TEAM": str(choose_team(f32)),
+        "REST_TEAM": str(choose_team(f64, 8)),
         "FINISH": write_number(finish, ""),
         "PROBLEMS": write_problem(coarsen(f32) if finish else f32, "f32", "float")
         + write_problem(f64, "f64", "double")

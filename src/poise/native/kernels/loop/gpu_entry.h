@@ -36,6 +36,7 @@ struct Idle {
 
 // the rows of a batch in device memory
 template <class T, int GOALS> struct DeviceRows {
+  using Real = T;
   const void* targets[GOALS];
   long long target_stride[GOALS];  // numbers from one row to the next; 0: the same for all
   bool single[GOALS];              // float, not double
@@ -55,6 +56,9 @@ template <class T, int GOALS> struct DeviceRows {
                    // or a SearchKey (gpu_searches.h)
   const T* seeds;  // n_q for each search but the first; if P::relative(k), relative to the start
 };
+
+// whether a team of threads solves a row (gpu_team.h)
+template <class P> constexpr bool has_teams = requires { P::n_levels; };
 
 // the placements, and the sums of mass after them
 template <class P> POISE_FN constexpr int numbers_of_placements() {

@@ -4,6 +4,8 @@
 // A step is the minimum of the posture's cost at which the linearised goals stay reached: that of step.h with hardly any
 // damping. Corrections follow until no goal is farther off than at first. The step is taken if the posture's cost falls;
 // otherwise a shorter one is tried. All of these share one path, so that the threads of a warp execute it together.
+//
+// A crew does the work: one thread here, a team of them in gpu_team_posture.h.
 #pragma once
 #include "kernels/loop/lanes.h"
 
@@ -23,10 +25,9 @@ struct PosturePace {
 // the arrays of a descent; separately, so that a compiler keeps the numbers of both in registers
 template <class P> struct PostureMemory {
   double guard[2 * P::n_goals], held[P::n_rows], left[P::n_rows], wanted[P::n_q];
-  bool stops[P::n_rows];  // rows with a range that a trial has left: steps end at its edge
 };
 
-template <int M, class P> struct PostureDescent {
+template <class P, class Crew> struct PostureDescent {
   static constexpr int m = P::n_rows, n = P::n_v, n_errors = 2 * P::n_goals;
   static constexpr PosturePace pace = {};
   enum Turn : int { FRESH, PROPOSE, CORRECT, RETURN };
@@ -34,54 +35,47 @@ template <int M, class P> struct PostureDescent {
   const P& problem;
   const Settings<double>& settings;
   const Posture<double>& posture;
-  const double* targets;
+  Crew crew;
   SearchState<double>& s;  // the trial is s.q, the best pose s.best_q
   PostureMemory<P>& own;
   double cost = 0.0, trust = 0.0, strength = 0.0;
-  int turn = FRESH, steps = 0, quiet = 0, trials = 0, corrections = 0;
-  bool stopped = false;  // whether some row is to end at the edge of its range
-  bool frozen = false;   // whether the goals stay where they are, instead of returning to their targets
+  int turn = FRESH, rounds = 0, steps = 0, quiet = 0, trials = 0, corrections = 0;
+  bool frozen = false;  // whether the goals stay where they are, instead of returning to their targets
 
   POISE_FN bool is_bounded() const { return settings.limits != LIMITS_OFF; }
 
-  // From s.q, which reaches, to the minimum that is downhill of it; returns the number of steps.
-  POISE_FN int run() {
-    double most = 1e-300;
-    POISE_UNROLL_BODY
-    for (int c = 0; c < n; ++c) most = maximum(most, posture.gain[c]);
-    strength = pace.strength / most;
+  // starts at s.q, which reaches
+  POISE_FN void begin() {
+    strength = pace.strength / crew.most(n, [&](int c) { return posture.gain[c] + 1e-300; });
     trust = settings.reach;
-    POISE_UNROLL_ROWS
-    for (int k = 0; k < m; ++k) own.held[k] = 0.0;
-    release();
-    POISE_ROLLED
-    for (int round = 0; round < pace.rounds * settings.max_steps; ++round) {
-      look();
-      const bool ended = quiet >= pace.patience || trials >= pace.trials || cost < pace.at_rest ||
-                         trust < pace.shortest || steps >= settings.max_steps;
-      if (ended || !move()) break;
-    }
-    return steps;
+    turn = FRESH;
+    rounds = steps = quiet = trials = 0;
+    frozen = false;
+    crew.each(m, [&](int k) { own.held[k] = 0.0; });
+  }
+
+  // one round towards the minimum that is downhill; whether the descent is finished
+  POISE_FN bool advance() {
+    look();
+    const bool ended = quiet >= pace.patience || trials >= pace.trials || cost < pace.at_rest ||
+                       trust < pace.shortest || steps >= settings.max_steps;
+    return ended || !move() || ++rounds >= pace.rounds * settings.max_steps;
   }
 
   // Evaluates s.q. A trial is taken, is to be corrected, or has failed: then s.q has to return.
   POISE_FN void look() {
-    s.cost = evaluate(problem, s.q, targets, s.placements, s.rows, s.errors, s.room);
-    const double asked = posture_cost(problem, s.q, posture, s.work.b);
+    crew.evaluate();
+    find_way(s.q);
+    const double asked = crew.sum(n, [&](int c) { return posture_cost_of(problem, c, posture, s.work.b[c]); });
     const bool fresh = turn == FRESH, tried = turn == CORRECT;
-    bool kept = outside_of<double>(problem, settings, s.q) <= 0.0;
-    POISE_UNROLL_BODY
-    for (int k = 0; k < n_errors; ++k) {
-      const double slack = s.errors[k] + pace.slack * (k % 2 ? 1.0 : P::scale),
-                   most = problem.goals[k / 2].tolerance[k % 2];
-      if (fresh) own.guard[k] = maximum(s.errors[k], minimum(slack, most));
-      kept = kept && s.errors[k] <= own.guard[k];
+    if (fresh) {
+      crew.each(n_errors, [&](int k) {
+        const double slack = s.errors[k] + pace.slack * (k % 2 ? 1.0 : P::scale);
+        own.guard[k] = maximum(s.errors[k], minimum(slack, problem.goals[k / 2].tolerance[k % 2]));
+      });
     }
-    if constexpr (may_weigh<P>()) {
-      for (int k = 0; k < m && tried && corrections == 1; ++k)
-        own.stops[k] = own.stops[k] || (s.rows[k] != 0.0 && s.room[2 * k] <= s.room[2 * k + 1]);
-      for (int k = 0; k < m; ++k) stopped = stopped || own.stops[k];
-    }
+    const bool kept = crew.all(n_errors, [&](int k) { return s.errors[k] <= own.guard[k]; }) &&
+                      (!is_bounded() || crew.all(n, [&](int c) { return outside_at(problem, c, s.q) <= 0.0; }));
     const bool taken = fresh || (tried && kept && asked < cost);
     const bool failed = tried && !taken && (kept || corrections > pace.corrections);
     if (taken) {
@@ -90,7 +84,7 @@ template <int M, class P> struct PostureDescent {
       cost = asked;
       trust = minimum(pace.lengthen * trust + pace.lengthen_by, settings.reach);
       trials = fresh && !kept ? pace.trials : 0;  // outside its ranges: it ends
-      copy_configuration(problem, s.q, s.best_q);
+      crew.each(P::n_q, [&](int k) { s.best_q[k] = s.q[k]; });
     }
     trust *= failed ? pace.shorten : 1.0;
     trials += failed ? 1 : 0;
@@ -100,45 +94,44 @@ template <int M, class P> struct PostureDescent {
   // Moves s.q: to the next trial, to its correction, or back to the best pose. False if no step promises anything.
   POISE_FN bool move() {
     if (turn == RETURN) {
-      copy_configuration(problem, s.best_q, s.q);
+      crew.each(P::n_q, [&](int k) { s.q[k] = s.best_q[k]; });
       return true;
     }
     const bool corrects = turn == CORRECT, freezes = !corrects && !frozen && trials == 1;
-    double square = 0.0;
-    POISE_UNROLL_ROWS
-    for (int k = 0; k < m; ++k) {
+    crew.each(m, [&](int k) {
       if (freezes) own.held[k] = s.rows[k];
       own.left[k] = s.rows[k] - own.held[k];
-      if (may_weigh<P>() && !corrects && own.stops[k] && s.rows[k] == 0.0) stop_at_edge(k);
-      square += own.left[k] * own.left[k];
-    }
+    });
     frozen = frozen || freezes;
-    assemble(problem, s.q, s.placements, targets, s.J, s.room);
+    const double square = crew.sum(m, [&](int k) { return own.left[k] * own.left[k]; });
+    crew.assemble();
     solve(corrects, settings.damping * square + pace.damping);
     if (!corrects && !(predict_fall() > pace.least_fall * cost)) {
-      const bool again = !frozen || stopped;
+      const bool again = !frozen;
       trials = frozen ? trials : 1;
-      release();
       return again;
     }
-    if (!corrects) trust = minimum(trust, longest_of(problem, s.dq));
+    if (!corrects) trust = minimum(trust, find_longest());
     corrections = corrects ? corrections + 1 : 1;
     turn = CORRECT;
-    take_step(problem, s.q, s.dq, is_bounded(), s.q);
+    crew.each(P::n_coordinates, [&](int i) { step_coordinate(problem, i, s.q, s.dq, is_bounded(), s.q); });
     return true;
   }
 
-  POISE_FN void release() {
-    POISE_UNROLL_ROWS
-    for (int k = 0; k < m; ++k) own.stops[k] = false;
-    stopped = false;
+  // s.work.b: the way from a pose to the posture
+  POISE_FN void find_way(const double* q) const {
+    crew.each(P::n_coordinates, [&](int i) {
+      const Coordinate one[1] = {problem.coordinates[i]};
+      difference(one, 1, q, posture.wanted, s.work.b);
+    });
   }
 
-  // Makes a row that is inside its range move to the edge, which the room then no longer allows to omit.
-  POISE_FN void stop_at_edge(int k) {
-    own.left[k] = -s.room[2 * k] < s.room[2 * k + 1] ? s.room[2 * k] : s.room[2 * k + 1];
-    s.room[2 * k] = 1.0;
-    s.room[2 * k + 1] = -1.0;
+  POISE_FN double find_longest() const {
+    return crew.most(n, [&](int c) { return length_of(problem, c, s.dq[c]); });
+  }
+
+  POISE_FN void find_room(bool bounded, double reach) const {
+    crew.each(n, [&](int c) { room_of_velocity(problem, c, s.q, bounded, reach, s.work.low[c], s.work.high[c]); });
   }
 
   // Solves a step. One towards the posture is first solved without the ranges, since those that only a long step meets
@@ -148,50 +141,79 @@ template <int M, class P> struct PostureDescent {
     Posture<double> wish = {corrects ? nullptr : posture.wanted, corrects ? nullptr : posture.gain, strength};
     POISE_ROLLED
     for (int pass = corrects ? 1 : 0; pass < 2; ++pass) {
-      room_to_move(problem, s.q, is_bounded() && pass == 1, pass == 1 ? settings.reach : pace.far_away, s.work);
+      find_room(is_bounded() && pass == 1, pass == 1 ? settings.reach : pace.far_away);
       if (!corrects && trials > 0) open_room();
-      bounded_step<M>(problem, s.q, s.J, own.left, corrects ? damping : damping / strength, wish, settings.rounds,
-                      s.work, s.dq);
-      const double part = corrects ? 1.0 : minimum(1.0, trust / maximum(longest_of(problem, s.dq), 1e-300));
+      crew.step(own.left, corrects ? damping : damping / strength, wish);
+      const double part = corrects ? 1.0 : minimum(1.0, trust / maximum(find_longest(), 1e-300));
       if (corrects || !shorten(part) || pass == 1) return;
-      difference(problem.coordinates, problem.n_coordinates, s.q, posture.wanted, s.work.b);
-      POISE_UNROLL_BODY
-      for (int c = 0; c < n; ++c) s.work.b[c] *= part;
-      integrate(problem.coordinates, problem.n_coordinates, s.q, s.work.b, own.wanted);
+      find_way(s.q);
+      crew.each(n, [&](int c) { s.work.b[c] *= part; });
+      crew.each(P::n_coordinates, [&](int i) {
+        const Coordinate one[1] = {problem.coordinates[i]};
+        integrate(one, 1, s.q, s.work.b, own.wanted);
+      });
       wish.wanted = own.wanted;
     }
   }
 
-  POISE_FN void open_room() {
-    POISE_UNROLL_BODY
-    for (int c = 0; c < n; ++c) {
+  POISE_FN void open_room() const {
+    crew.each(n, [&](int c) {
       s.work.low[c] = s.work.low[c] > -pace.at_bound ? s.work.low[c] : -pace.far_away;
       s.work.high[c] = s.work.high[c] < pace.at_bound ? s.work.high[c] : pace.far_away;
-    }
+    });
   }
 
   // Shortens the step to a part of it, and to the first end of a range; true if it meets one.
-  POISE_FN bool shorten(double part) {
-    double share = 1.0;
-    room_to_move(problem, s.q, is_bounded(), settings.reach, s.work);
-    POISE_UNROLL_BODY
-    for (int c = 0; c < n; ++c) {
+  POISE_FN bool shorten(double part) const {
+    find_room(is_bounded(), settings.reach);
+    const double cut = crew.most(n, [&](int c) {
       const double dq = part * s.dq[c], room = dq > 0.0 ? s.work.high[c] : s.work.low[c];
-      if (absolute(dq) > absolute(room)) share = minimum(share, room / dq);
-    }
-    POISE_UNROLL_BODY
-    for (int c = 0; c < n; ++c) s.dq[c] *= part * share;
-    return share < 1.0;
+      return absolute(dq) > absolute(room) ? 1.0 - room / dq : 0.0;
+    });
+    crew.each(n, [&](int c) { s.dq[c] *= part * (1.0 - cut); });
+    return cut > 0.0;
   }
 
   // The fall of the posture's cost along s.dq, with the manifold as a plane.
   POISE_FN double predict_fall() const {
-    difference(problem.coordinates, problem.n_coordinates, s.q, posture.wanted, s.work.b);
-    double fall = 0.0;
+    find_way(s.q);
+    return crew.sum(n, [&](int c) {
+      return posture.gain[c] * (2.0 * s.work.b[c] - s.dq[c]) * s.dq[c] / problem.freedoms[c].unit2;
+    });
+  }
+};
+
+// one thread, which has the memory of a search
+template <int M, class P> struct PostureThread {
+  const P& problem;
+  const Settings<double>& settings;
+  const double* targets;
+  SearchState<double>& s;
+
+  template <class F> POISE_FN void each(int count, const F& f) const {
     POISE_UNROLL_BODY
-    for (int c = 0; c < n; ++c)
-      fall += posture.gain[c] * (2.0 * s.work.b[c] - s.dq[c]) * s.dq[c] / problem.freedoms[c].unit2;
-    return fall;
+    for (int k = 0; k < count; ++k) f(k);
+  }
+  template <class F> POISE_FN double sum(int count, const F& f) const {
+    double sum = 0.0;
+    each(count, [&](int k) { sum += f(k); });
+    return sum;
+  }
+  template <class F> POISE_FN double most(int count, const F& f) const {
+    double most = 0.0;
+    each(count, [&](int k) { most = maximum(most, f(k)); });
+    return most;
+  }
+  template <class F> POISE_FN bool all(int count, const F& f) const {
+    bool good = true;
+    each(count, [&](int k) { good = f(k) && good; });
+    return good;
+  }
+
+  POISE_FN void evaluate() const { poise::evaluate(problem, s.q, targets, s.placements, s.rows, s.errors); }
+  POISE_FN void assemble() const { poise::assemble(problem, s.q, s.placements, targets, s.J); }
+  POISE_FN void step(const double* left, double damping, const Posture<double>& wish) const {
+    bounded_step<M>(problem, s.q, s.J, left, damping, wish, settings.rounds, s.work, s.dq);
   }
 };
 
@@ -200,7 +222,11 @@ template <int M, class P> POISE_FN int follow_posture(const P& problem, const Se
                                                       const Posture<double>& posture, const double* targets,
                                                       SearchState<double>& s) {
   PostureMemory<P> own;
-  return PostureDescent<M, P>{problem, settings, posture, targets, s, own}.run();
+  PostureDescent<P, PostureThread<M, P>> descent{problem, settings, posture, {problem, settings, targets, s}, s, own};
+  descent.begin();
+  // ends: after some rounds per step
+  while (!descent.advance()) {}
+  return descent.steps;
 }
 
 }  // namespace poise

@@ -41,6 +41,7 @@ template <class P, class T, class Team> struct TeamSearch {
   T first = T(0), second = T(0);  // |rows|^2 of the two priorities
   bool placed = false;            // whether the row's start is valid
   bool restores = false;          // whether the second priority only holds still, for the rest of the search
+  T* room = nullptr;              // 2 per row, see note_room: then J has rows inside their range, too
 
   static constexpr int m = P::n_rows, n = P::n_v, odd = m | 1;
   static constexpr int hopeless_searches = P::n_priorities > 1 ? 8 : 1;  // of a row that is proved out of reach
@@ -53,7 +54,20 @@ template <class P, class T, class Team> struct TeamSearch {
 
   // ------------------------------------------------------------------------------------------ a pose
 
-  // row r of primitive i's placement: those of R are independent of each other
+  // the sine and cosine of a hinge, for each row of its placement where that is written later
+  POISE_FN void turn_hinge(int i) const {
+    const auto& b = problem.body[i];
+    if (!is_hinge(b.kind)) return;
+    T s, c;
+    sine_cosine(coordinate_of(b, memory.q), s, c);
+    POISE_UNROLL
+    for (int r = 0; r < 3; ++r) {
+      memory.placements[12 * i + 3 * r] = s;
+      memory.placements[12 * i + 3 * r + 1] = c;
+    }
+  }
+
+  // row r of primitive i's placement, after turn_hinge: those of R are independent of each other
   POISE_FN void place_row_of(int i, int r) const {
     const auto& b = problem.body[i];
     T x[3] = {T(r == 0), T(r == 1), T(r == 2)}, p = T(0);
@@ -67,6 +81,7 @@ template <class P, class T, class Team> struct TeamSearch {
     for (int k = 0; k < 3; ++k) R[k] = x[0] * b.R[k] + x[1] * b.R[3 + k] + x[2] * b.R[6 + k];
     p += x[0] * b.p[0] + x[1] * b.p[1] + x[2] * b.p[2];
     const T* q = memory.q + b.q_index;
+    T* out = memory.placements + 12 * i;
     if (b.kind == BALL) {
       T turn[9];
       matrix_of_quaternion(q, turn);
@@ -79,15 +94,12 @@ template <class P, class T, class Team> struct TeamSearch {
     } else {
       const T angle = coordinate_of(b, memory.q);
       if (is_hinge(b.kind)) {
-        T s, c;
-        sine_cosine(angle, s, c);
-        const T along = R[0], across = R[1];
+        const T s = out[3 * r], c = out[3 * r + 1], along = R[0], across = R[1];
         R[0] = c * along + s * across;
         R[1] = c * across - s * along;
       }
       p += (b.kind == PRISMATIC ? angle : b.kind == SCREW ? b.pitch * angle : T(0)) * R[2];
     }
-    T* out = memory.placements + 12 * i;
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) out[3 * r + k] = R[k];
     out[9 + r] = p;
@@ -95,6 +107,7 @@ template <class P, class T, class Team> struct TeamSearch {
 
   // Residuals at q. Returns the cost: with two priorities, that of the first one counts until its goals are reached.
   POISE_FN T evaluate_together() {
+    share(P::n_primitives, [&](int i) { turn_hinge(i); });
     for (int level = 0; level < P::n_levels; ++level) {
       const int begin = P::level(level);
       share(3 * (P::level(level + 1) - begin), [&](int k) { place_row_of(P::by_depth(begin + k / 3), k % 3); });
@@ -108,7 +121,7 @@ template <class P, class T, class Team> struct TeamSearch {
           const T* target = memory.targets + goal.target;
           find_hull(problem, goal, memory.placements, target, memory.support.hull);
           balance_residual(problem, goal, memory.support.hull, target, per_scale, memory.rows + goal.first_row,
-                           memory.errors + 2 * g, static_cast<T*>(nullptr));
+                           memory.errors + 2 * g, room ? room + 2 * goal.first_row : nullptr);
           return;
         }
       }
@@ -146,8 +159,8 @@ template <class P, class T, class Team> struct TeamSearch {
     });
   }
 
-  // Adds a velocity of primitive i to the rows of a balance, as assemble_mass of balance.h does for all; rows that are
-  // inside their range are omitted.
+  // Adds a velocity of primitive i to the rows of a balance, as assemble_mass of balance.h does for all; without `room`,
+  // rows that are inside their range are omitted.
   template <class B, class Goal>
   POISE_FN void add_balance(const B& b, const Goal& goal, ColumnSource from, T per_scale, T* column) const {
     const Hull<T>& hull = memory.support.hull;
@@ -156,7 +169,7 @@ template <class P, class T, class Team> struct TeamSearch {
     mass_column(b, from.part, memory.q, placement, sums + 4 * from.primitive, T(1) / sums[4 * P::n_primitives], rate);
     for (int e = 0; e < hull.n; ++e) {
       const SupportEdge<T>& edge = hull.edges[e];
-      if (memory.rows[goal.first_row + e] == T(0)) continue;
+      if (!room && memory.rows[goal.first_row + e] == T(0)) continue;
       T sum = dot(edge.normal, rate);
       for (int k = 0; k < 2; ++k) {
         const int frame = problem.goals.points()[goal.first_point + (k ? edge.to : edge.from)];
@@ -231,8 +244,8 @@ template <class P, class T, class Team> struct TeamSearch {
 
   // ------------------------------------------------------------------------------------------ a step
 
-  // A = J D^-1 J^T + damping, the lower triangle
-  POISE_FN void sum_normal() const {
+  // A = J D^-1 J^T + damping, the lower triangle, with a row of the identity for inactive rows
+  template <class Rules> POISE_FN void sum_normal(const Rules& rules) const {
     const T *J = memory.J, *D = memory.inverse_D;
     share(P::n_strips, [&](int e) {
       const NormalStrip strip = P::strip(e);
@@ -248,27 +261,27 @@ template <class P, class T, class Team> struct TeamSearch {
       POISE_UNROLL
       for (int k = 0; k < strip_width; ++k) {
         const int column = strip.column + k;
+        const T sum = rules.is_active(strip.row) && rules.is_active(column) ? sums[k] : T(0);
         if (k < strip.width)
-          memory.A[strip.row * odd + column] = sums[k] + (column == strip.row ? damping_of(column) : T(0));
+          memory.A[strip.row * odd + column] = sum + (column == strip.row ? rules.damping_of(column) : T(0));
       }
     });
   }
 
-  // y = A^-1 rhs by Cholesky in place; `roots` are the reciprocals of L's diagonal
-  POISE_FN void solve_together() const {
+  // y = A^-1 rhs by Cholesky in place, 0 for inactive rows; `roots` are the reciprocals of L's diagonal
+  template <class Rules> POISE_FN void solve_together(const Rules& rules) const {
     T* A = memory.A;
     for (int k = 0; k < m; ++k) {
       const T* at = A + k * odd;
-      for (int r = k + team.rank(); r < m; r += Team::size()) {
-        T x = A[r * odd + k], pivot = at[k];
+      const T root = reciprocal(square_root(maximum(at[k], T(1e-30))));
+      if (team.rank() == 0) memory.roots[k] = root;
+      for (int r = k + 1 + team.rank(); r < m; r += Team::size()) {
+        T x = A[r * odd + k];
         POISE_UNROLL_ROWS
-        for (int j = 0; j < k; ++j) {
-          x -= A[r * odd + j] * at[j];
-          pivot -= at[j] * at[j];
-        }
-        const T root = reciprocal(square_root(maximum(pivot, T(1e-30))));
-        if (r == k) memory.roots[k] = root;
-        if (r > k) A[r * odd + k] = x * root;
+        for (int j = 0; j < k; ++j) x -= A[r * odd + j] * at[j];
+        x *= root;
+        A[r * odd + k] = x;
+        A[r * odd + r] -= x * x;
       }
       team.wait();
     }
@@ -276,7 +289,7 @@ template <class P, class T, class Team> struct TeamSearch {
     T own[each];
     const auto mine = [&](int j) { return team.rank() + j * Team::size(); };
     POISE_UNROLL
-    for (int j = 0; j < each; ++j) own[j] = mine(j) < m ? memory.rhs[mine(j)] : T(0);
+    for (int j = 0; j < each; ++j) own[j] = mine(j) < m && rules.is_active(mine(j)) ? memory.rhs[mine(j)] : T(0);
     POISE_UNROLL
     for (int j = 0; j < each; ++j) {
       for (int at = 0; at < Team::size() && at + j * Team::size() < m; ++at) {
@@ -318,36 +331,29 @@ template <class P, class T, class Team> struct TeamSearch {
     });
   }
 
-  // step_lm of search.h with bounded_step of step.h
-  POISE_FN void propose_together() {
-    assemble_together();
-    const bool bounded = settings.limits != LIMITS_OFF;
+  // bounded_step of step.h: memory.dq from rhs, inverse_D and the room; `pull` is its b, or null. The rules say which
+  // rows are active; after a step they may change that, for another round.
+  template <class Rules> POISE_FN void step_together(T* pull, int rounds, Rules& rules) const {
     bool any_moved = false;
     share(n, [&](int c) {
-      T low, high;
-      room_of_velocity(problem, c, memory.q, bounded, settings.reach, low, high);
+      const T low = memory.low[c], high = memory.high[c];
       const bool stuck = low > T(0) || high < T(0);  // outside its range: it must return
-      any_moved = any_moved || stuck;
-      memory.dq[c] = memory.moved[c] = stuck ? (low > T(0) ? low : high) : T(0);
-      memory.inverse_D[c] = stuck ? T(0) : problem.freedoms[c].unit2 / problem.freedoms[c].weight;
-      memory.low[c] = low;
-      memory.high[c] = high;
+      const T drawn = pull ? memory.inverse_D[c] * pull[c] : T(0);
+      memory.dq[c] = memory.moved[c] = stuck ? (low > T(0) ? low : high) : drawn;
+      any_moved = any_moved || memory.dq[c] != T(0);
+      if (stuck) memory.inverse_D[c] = T(0);
     });
-    // a long way of the second priority goes in parts: the first one is linear only near the pose
-    const T part = restores ? T(0) : minimum(T(1), T(0.5) / square_root(maximum(second, T(1e-12))));
-    share(m, [&](int r) { memory.rhs[r] = P::priority(r) ? part * memory.rows[r] : memory.rows[r]; });
     if (team.any(any_moved)) take_out_moved();
-    const int rounds = settings.limits == LIMITS_CLAMP ? 0 : settings.rounds;
-    // ends: the last round fixes nothing
+    // ends: after some rounds, joints and rows stay as they are
     for (int round = 0;; ++round) {
-      sum_normal();
-      solve_together();
+      sum_normal(rules);
+      solve_together(rules);
       bool crossed = false;
       share(n, [&](int c) {
         memory.moved[c] = T(0);
         const T inverse_D = memory.inverse_D[c];
         if (!(inverse_D > T(0))) return;
-        T x = T(0);
+        T x = pull ? pull[c] : T(0);
         for (int k = 0; k < m; ++k) x += memory.J[c * odd + k] * memory.y[k];
         x *= inverse_D;
         const bool out = !(x >= memory.low[c] && x <= memory.high[c]);
@@ -355,12 +361,36 @@ template <class P, class T, class Team> struct TeamSearch {
         memory.dq[c] = dq;
         if (!out || round >= rounds) return;
         crossed = true;
-        memory.moved[c] = dq;
+        memory.moved[c] = pull ? dq - inverse_D * pull[c] : dq;
         memory.inverse_D[c] = T(0);
       });
-      if (!team.any(crossed)) return;
-      take_out_moved();
+      crossed = team.any(crossed);
+      if (crossed) take_out_moved();
+      if (!rules.change(*this, round) && !crossed) return;
     }
+  }
+
+  // the step of a search: every row is active
+  struct SearchRules {
+    const TeamSearch& search;
+    POISE_FN constexpr bool is_active(int) const { return true; }
+    POISE_FN T damping_of(int row) const { return search.damping_of(row); }
+    POISE_FN constexpr bool change(const TeamSearch&, int) const { return false; }
+  };
+
+  // step_lm of search.h
+  POISE_FN void propose_together() {
+    assemble_together();
+    const bool bounded = settings.limits != LIMITS_OFF;
+    share(n, [&](int c) {
+      room_of_velocity(problem, c, memory.q, bounded, settings.reach, memory.low[c], memory.high[c]);
+      memory.inverse_D[c] = problem.freedoms[c].unit2 / problem.freedoms[c].weight;
+    });
+    // a long way of the second priority goes in parts: the first one is linear only near the pose
+    const T part = restores ? T(0) : minimum(T(1), T(0.5) / square_root(maximum(second, T(1e-12))));
+    share(m, [&](int r) { memory.rhs[r] = P::priority(r) ? part * memory.rows[r] : memory.rows[r]; });
+    SearchRules rules{*this};
+    step_together(nullptr, settings.limits == LIMITS_CLAMP ? 0 : settings.rounds, rules);
   }
 
   // nudge_lanes of lanes.h
