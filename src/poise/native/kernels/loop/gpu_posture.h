@@ -38,7 +38,7 @@ template <class P, class Crew> struct PostureDescent {
   Crew crew;
   SearchState<double>& s;  // the trial is s.q, the best pose s.best_q
   PostureMemory<P>& own;
-  double cost = 0.0, trust = 0.0, strength = 0.0;
+  double cost = 0.0, trust = 0.0, length = 0.0, strength = 0.0;  // length: of the last trial
   int turn = FRESH, rounds = 0, steps = 0, quiet = 0, trials = 0, corrections = 0;
   bool frozen = false;  // whether the goals stay where they are, instead of returning to their targets
 
@@ -86,7 +86,7 @@ template <class P, class Crew> struct PostureDescent {
       trials = fresh && !kept ? pace.trials : 0;  // outside its ranges: it ends
       crew.each(P::n_q, [&](int k) { s.best_q[k] = s.q[k]; });
     }
-    trust *= failed ? pace.shorten : 1.0;
+    if (failed) trust = pace.shorten * minimum(trust, length);
     trials += failed ? 1 : 0;
     turn = failed ? RETURN : tried && !taken ? CORRECT : PROPOSE;
   }
@@ -111,7 +111,7 @@ template <class P, class Crew> struct PostureDescent {
       trials = frozen ? trials : 1;
       return again;
     }
-    if (!corrects) trust = minimum(trust, find_longest());
+    if (!corrects) length = find_longest();
     corrections = corrects ? corrections + 1 : 1;
     turn = CORRECT;
     crew.each(P::n_coordinates, [&](int i) { step_coordinate(problem, i, s.q, s.dq, is_bounded(), s.q); });
