@@ -16,6 +16,16 @@ namespace poise {
 
 constexpr int most_supports = 32;
 
+// What rounding hides of a hull. A point of a body is known to some units in the last place of L: in float, collinear
+// points would otherwise have corners, and edges without an end.
+template <class T> struct HullRounding {
+  static constexpr bool fine = sizeof(T) == 8;
+  static constexpr T length = fine ? T(1e-12) : T(1e-6);    // [L], and of an area [L^2]
+  static constexpr T line = fine ? T(1e-9) : T(1e-5);       // [L] the shortest that has a direction
+  static constexpr T parallel = fine ? T(1e-18) : T(1e-6);  // the square of the sine between two edges
+  static constexpr T relative = fine ? T(1e-14) : T(1e-6);  // of a sum
+};
+
 template <class S> struct SupportEdge {
   int from, to;  // points
   S normal[3];   // inward, perpendicular to `up`
@@ -116,7 +126,7 @@ POISE_LARGE_FN void hull_of(const S* points, int n, const S* up, const S* center
   cross(axis, right, ahead);
   FlatPoint<S> flatted[most_supports], corners[2 * most_supports];
   for (int i = 0; i < n; ++i) flatted[i] = {dot(right, points + 3 * i), dot(ahead, points + 3 * i), i};
-  const int count = corners_of(flatted, n, S(1e-12) * scale * scale, corners);
+  const int count = corners_of(flatted, n, S(HullRounding<real_t<S>>::length) * scale * scale, corners);
   hull.n = 0;
   hull.nearest = S(1e30);
   const S x_now = dot(right, center), y_now = dot(ahead, center);
@@ -138,7 +148,8 @@ POISE_LARGE_FN void hull_of(const S* points, int n, const S* up, const S* center
   }
   const FlatPoint<S> first = flatted[0], last = flatted[n - 1];  // sorted: the ends of a line
   const S x = last.x - first.x, y = last.y - first.y;
-  if (x * x + y * y > S(1e-18) * scale * scale) {
+  const S shortest = S(HullRounding<real_t<S>>::line) * scale;
+  if (x * x + y * y > shortest * shortest) {
     const S length = edge(first, last);
     const S on[3] = {way[0], way[1], way[2]}, back[3] = {S(0) - way[0], S(0) - way[1], S(0) - way[2]};
     const S across[3] = {normal[0], normal[1], normal[2]};
@@ -178,7 +189,8 @@ template <class S> POISE_LARGE_FN S distance_outside(const Hull<S>& hull, S marg
     for (int k = 0; k < hull.n; ++k) {
       const SupportEdge<S>& e = hull.edges[k];
       const S by = x * dot(e.normal, a.normal) + y * dot(e.normal, b.normal);
-      if (&e != &a && &e != &b && by < margin - e.inside - rounding - S(1e-14) * (x + y)) return false;
+      if (&e != &a && &e != &b && by < margin - e.inside - rounding - S(HullRounding<real_t<S>>::relative) * (x + y))
+        return false;
     }
     return true;
   };
@@ -193,7 +205,7 @@ template <class S> POISE_LARGE_FN S distance_outside(const Hull<S>& hull, S marg
     for (int j = 0; j < i; ++j) {
       const SupportEdge<S>& b = hull.edges[j];
       const S beyond_b = margin - b.inside, together = dot(a.normal, b.normal), apart = S(1) - together * together;
-      if (!(apart > S(1e-18)) || !(maximum(beyond_a, beyond_b) > S(0))) continue;
+      if (!(apart > S(HullRounding<real_t<S>>::parallel)) || !(maximum(beyond_a, beyond_b) > S(0))) continue;
       const S x = (beyond_a - together * beyond_b) / apart, y = (beyond_b - together * beyond_a) / apart;
       if (x < S(0) || y < S(0) || !kept(a, x, b, y)) continue;
       least = minimum(least, square_root(maximum(x * beyond_a + y * beyond_b, S(0))));
@@ -220,7 +232,7 @@ POISE_LARGE_FN void balance_residual(const P& problem, const Goal& goal, const H
     const S left = beyond(e, margin, high);
     rows[k] = weight * left;
   }
-  errors[0] = distance_outside(hull, margin, S(1e-12) * S(problem.scale));
+  errors[0] = distance_outside(hull, margin, S(HullRounding<real_t<S>>::length) * S(problem.scale));
   errors[1] = S(0);
 }
 

@@ -389,12 +389,12 @@ template <class P, class T> POISE_FN void check_row(const P& problem, const Devi
 }
 
 // Repeats the search that reached in double, which may end in another branch, where the CPU's search ends; the pose is in
-// memory.q. A large body, and a row that began at a branch, keep the pose of the search.
+// memory.q. A row that began at a branch keeps the pose of the search.
 template <int M, class P, class T>
 POISE_FN void repeat_search(const P& problem, const Settings<double>& settings, const DeviceRows<T, P::n_goals>& io,
                             int row, SearchMemory<P, double>& memory, LaneState<double>& state) {
   bool reached = false;
-  if constexpr (M > 0 && !P::begins_at_branch) {
+  if constexpr (!P::begins_at_branch) {
     if (io.codes[row] != CODE_REACHED) return load_pose(problem, io, row, memory.q);
     load_seed(problem, io, row, io.searches[row] - 1, memory.q);
     begin_lane(state, 0);

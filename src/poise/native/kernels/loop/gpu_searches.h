@@ -4,6 +4,7 @@
 //   search_bodies  persistent teams; each takes the next row when done, and abandons a row after a few searches
 //   search_late    further searches of the abandoned rows, each by a team of its own: a slow row delays nobody
 //   store_late     the best of them is run again and stored, so that the result is that of a sequence of searches
+//   rest_bodies    after end_rows (gpu_entry.h): the postures of the rows that reach (gpu_team_posture.h)
 #pragma once
 #include "kernels/loop/gpu_team.h"
 

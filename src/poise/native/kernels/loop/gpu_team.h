@@ -390,7 +390,9 @@ template <class P, class T, class Team> struct TeamSearch {
     const T part = restores ? T(0) : minimum(T(1), T(0.5) / square_root(maximum(second, T(1e-12))));
     share(m, [&](int r) { memory.rhs[r] = P::priority(r) ? part * memory.rows[r] : memory.rows[r]; });
     SearchRules rules{*this};
-    step_together(nullptr, settings.limits == LIMITS_CLAMP ? 0 : settings.rounds, rules);
+    // a balance moves many joints to their bounds: those that are only clamped would move the other goals
+    const int rounds = may_weigh<P>() && settings.rounds < 4 ? 4 : settings.rounds;
+    step_together(nullptr, settings.limits == LIMITS_CLAMP ? 0 : rounds, rules);
   }
 
   // nudge_lanes of lanes.h
