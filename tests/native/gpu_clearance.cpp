@@ -63,8 +63,6 @@ template <class T> void give(std::FILE* out, const std::vector<T>& rows) {
 
 constexpr int M = f32::n_rows <= 10 ? f32::n_rows : 0;
 
-template <class P> constexpr bool has_teams = requires { P::n_levels; };
-
 // further searches of a large body
 template <class P, class B, class Io> void gather_by_teams(const P& problem, const B& moving, const Io& io,
                                                            const ClearanceCall<double>& clear, int searches,

@@ -17,7 +17,7 @@ from native_programs import compile_program, precompile_headers
 from poise.goals import Align, Balance, Goal, LookAt, Orient, Reach, Rest
 from poise.native import core
 from poise.native.gpu.device import OPTIONS, DeviceProblem
-from poise.native.gpu.passes import DECIDING, PLACING, SEARCHING, TEAM_KERNELS, list_kernels, list_places
+from poise.native.gpu.passes import DECIDING, PLACING, RESTING, SEARCHING, TEAM_KERNELS, list_kernels, list_places
 from poise.native.gpu.source import coarsen, write_problem
 
 pytestmark = pytest.mark.slow
@@ -284,7 +284,26 @@ def test_a_team_keeps_its_balance(rests: bool, build: Build) -> None:
     if rests:
         both = good & cpu.reached
         cost, wanted = ((model.difference(model.rest, x[both]) ** 2).sum(axis=1) for x in (q, cpu.q))
-        assert np.mean(np.abs(cost / wanted - 1.0) < 1e-2) > 0.8  # an edge of the support may stop either descent
+        assert np.mean(np.abs(cost / wanted - 1.0) < 1e-3) > 0.9  # others end in another valley, often a lower one
+        assert np.mean(cost > 1.001 * wanted) < 0.05
+
+
+def test_a_team_balances_above_a_line(build: Build) -> None:
+    """Points on a line have no corners, however their numbers are rounded; the ends of the line are its border."""
+    builder = poise.ModelBuilder("cart")
+    builder.add_joint("x", None, "prismatic", axis=(1, 0, 0), lower=-3, upper=3)
+    builder.add_joint("y", "x", "prismatic", axis=(0, 1, 0), lower=-3, upper=3)
+    builder.add_joint("turn", "y", "revolute", axis=(0, 0, 1), offset=(0, 0, 1), mass=1.0, center=(0.1, 0, 0.2))
+    supports = [f"point_{k}" for k in range(4)]
+    for name, t in zip(supports, (-1.0, 0.13, 0.77, 1.0), strict=True):
+        builder.add_frame(name, None, (t * np.cos(0.5) - 1.6, t * np.sin(0.5) - 1.0, 0.0))
+    model = builder.build()
+    solver = prepare(model, [Orient("turn", np.eye(3)), Balance(supports)], restarts=12)
+    turns = np.random.default_rng(0).uniform(-3.0, 3.0, ROWS)
+    targets = {"turn": poise.Rotation.from_axis_angle((0, 0, 1), turns).matrix}
+    targets["balance"] = np.tile([*model.up_direction, 0.0], (ROWS, 1))
+    device = run(build(solver, False), solver, targets, np.tile(model.rest, (ROWS, 1)), 2, finish=False)
+    assert device.reached.mean() > 0.95
 
 
 def test_a_team_keeps_a_first_priority_while_a_second_one_misses(build: Build) -> None:
@@ -354,8 +373,9 @@ def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], No
 def test_teams_compile_for_a_gpu(balances: bool) -> None:
     model, goals, _ = gazing()
     goals += [Balance(["foot_l", "foot_r"])] if balances else []
-    problem = DeviceProblem(prepare(model, goals).problem)
-    assert list_kernels(problem.tables[0]) == TEAM_KERNELS
-    used = compile_kernels(problem, len(goals), ["search_bodies"])["search_bodies"]
-    assert used.spill_bytes <= (512 if balances else 0)  # by the thread that finds the hull
-    assert used.registers <= 128
+    problem = DeviceProblem(prepare(model, [*goals, Rest()]).problem)
+    assert list_kernels(problem.tables[0]) == (*TEAM_KERNELS, RESTING)
+    for name in ("search_bodies", RESTING):
+        used = compile_kernels(problem, len(goals), [name])[name]
+        assert used.spill_bytes <= (512 if balances else 0)  # by the thread that finds the hull
+        assert used.registers <= 128

@@ -38,11 +38,8 @@ __all__ = ["DeviceProblem", "is_on_device", "load_cupy"]
 
 BLOCK = 128
 WARP = 32
-EARLY = (
-    (200_000, 4),
-    (1_000_000, 8),
-    (1 << 62, 16),
-)  # (largest number of rows, searches per thread before a warp takes over)
+# (largest number of rows, searches per thread before a warp takes over)
+EARLY = ((200_000, 4), (1_000_000, 8), (1 << 62, 16))
 OPTIONS = (
     "--std=c++20",
     "--use_fast_math",
