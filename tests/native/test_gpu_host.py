@@ -375,7 +375,7 @@ def test_teams_compile_for_a_gpu(balances: bool) -> None:
     goals += [Balance(["foot_l", "foot_r"])] if balances else []
     problem = DeviceProblem(prepare(model, [*goals, Rest()]).problem)
     assert list_kernels(problem.tables[0]) == (*TEAM_KERNELS, RESTING)
-    for name in ("search_bodies", RESTING):
+    for name, most in (("search_bodies", 128), (RESTING, 200)):  # of 10 teams in double, shared memory holds 8
         used = compile_kernels(problem, len(goals), [name])[name]
         assert used.spill_bytes <= (512 if balances else 0)  # by the thread that finds the hull
-        assert used.registers <= 128
+        assert used.registers <= most
