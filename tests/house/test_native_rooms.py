@@ -6,7 +6,7 @@ import re
 
 from paths import KERNELS, NATIVE
 
-ROOMS = ("bind", "wasm", "run", "memory", "kernels")  # above first; what is deeper inside run/ belongs to it
+ROOMS = ("bind", "wasm", "gpu", "run", "memory", "kernels")  # above first; what is deeper inside run/ belongs to it
 KERNEL_ROOMS = ("strict", "methods", "loop", "limits", "problem", "goals", "body", "closed", "algebra", "portable.h")
 BESIDE = {"strict"}  # the strict step is separate from the methods: no method includes it, and it includes none
 GENERATED = {"levels.h"}  # by CMake
