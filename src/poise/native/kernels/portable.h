@@ -1,7 +1,8 @@
 // portable.h: the only file with preprocessor conditions.
 //
 // POISE_FN is always inlined. POISE_LARGE_FN may stay a function on the CPU; it is `static`, because a source is
-// compiled for several instruction levels and the linker must not use one level's function for another.
+// compiled for several instruction levels and the linker must not use one level's function for another. Ten lines or more
+// off the innermost loops are large: always inlined, they take a fifth more time to compile and run no faster.
 //
 // POISE_CALLED_FN is inlined on the CPU and stays a function on the device, where its inlined copies would take minutes to compile.
 //

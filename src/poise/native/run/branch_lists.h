@@ -37,9 +37,9 @@ template <class S> POISE_FN bool is_closed(const FamilyLeaf<S>& leaf, int lane) 
 
 // The lanes of a leaf that are not excluded, as poses near their starts; calls room(lane) for the place of each, null if
 // there is none.
-template <class S, class F> POISE_FN void write_lanes(const ListedJoints& joints, const FamilySpec<S>& spec,
-                                                      const FamilyLeaf<S>& leaf, S value, const S* start, int count,
-                                                      F&& room) {
+template <class S, class F> POISE_LARGE_FN void write_lanes(const ListedJoints& joints, const FamilySpec<S>& spec,
+                                                            const FamilyLeaf<S>& leaf, S value, const S* start,
+                                                            int count, F&& room) {
   constexpr int lanes = ScalarTraits<S>::lanes;
   S values[7], far;
   place_leaf(joints, spec, leaf, value, start, values, far);
@@ -78,8 +78,8 @@ template <class S> POISE_LARGE_FN void list_abreast(const FamilySpec<double>& fo
 }
 
 // Whether a start may be a pose of a leaf: each joint is within its uncertainty, whole turns aside.
-template <class S> POISE_FN mask_t<S> may_be_at(const ListedJoints& joints, const FamilySpec<S>& spec,
-                                                const FamilyLeaf<S>& leaf, const S* start) {
+template <class S> POISE_LARGE_FN mask_t<S> may_be_at(const ListedJoints& joints, const FamilySpec<S>& spec,
+                                                      const FamilyLeaf<S>& leaf, const S* start) {
   S values[7], slacks[7];
   joints_of(spec, leaf, S(0.0), values);
   slacks_of(spec, leaf, slacks);

@@ -46,8 +46,9 @@ POISE_FN S place_joint(const ListedJoints& joints, const FamilySpec<S>& spec, in
 }
 
 // The joints of a leaf as a pose near the start, and its largest motion from there.
-template <class S> POISE_FN void place_leaf(const ListedJoints& joints, const FamilySpec<S>& spec,
-                                            const FamilyLeaf<S>& leaf, S value, const S* start, S* values, S& far) {
+template <class S> POISE_LARGE_FN void place_leaf(const ListedJoints& joints, const FamilySpec<S>& spec,
+                                                  const FamilyLeaf<S>& leaf, S value, const S* start, S* values,
+                                                  S& far) {
   far = S(0.0);
   joints_of(spec, leaf, value, values);
   for (int k = 0; k < joints.count; ++k) {
@@ -58,8 +59,8 @@ template <class S> POISE_FN void place_leaf(const ListedJoints& joints, const Fa
 }
 
 // The least motion from the start of any pose within the uncertainties of a leaf; infinite if these are small.
-template <class S> POISE_FN S measure_open(const ListedJoints& joints, const FamilySpec<S>& spec,
-                                           const FamilyLeaf<S>& leaf, const S* start, const S* values) {
+template <class S> POISE_LARGE_FN S measure_open(const ListedJoints& joints, const FamilySpec<S>& spec,
+                                                 const FamilyLeaf<S>& leaf, const S* start, const S* values) {
   S slack = S(0.0);
   for (int j = 0; j < 6; ++j) slack = maximum(slack, leaf.turn[j].slack);
   const mask_t<S> open = slack > S(open_branch);

@@ -33,7 +33,7 @@ template <class T> struct ChartView {
 };
 
 // the quaternion of a rotation of the pose
-template <class S, class T> POISE_FN void quaternion_of_turn(const ChartTurn<T>& turn, const S* q, S* out) {
+template <class S, class T> POISE_LARGE_FN void quaternion_of_turn(const ChartTurn<T>& turn, const S* q, S* out) {
   if (turn.axes[0] < 0) {
     for (int k = 0; k < 4; ++k) out[k] = q[turn.q_index + k];
     return;
@@ -52,7 +52,7 @@ template <class S, class T> POISE_FN void quaternion_of_turn(const ChartTurn<T>&
 }
 
 // an angle wrapped to [-pi, pi]: the remainder after whole turns or, for a very large angle, from its sine and cosine
-template <class S> POISE_FN S wrap_angle(S angle) {
+template <class S> POISE_LARGE_FN S wrap_angle(S angle) {
   using T = real_t<S>;
   using Table = TrigTable<T>;
   if (!any(absolute(angle) > S(Table::largest))) {
@@ -82,7 +82,7 @@ POISE_FN constexpr int turn_of_axes(int a, int b, int c) {
 
 // The first two angles of an Euler joint, from the direction to which its rotation R maps the last axis. If that does
 // not determine the first, it stays.
-template <class S> POISE_FN void first_angles(const int* axes, const S* R, const S* now, S* angles) {
+template <class S> POISE_LARGE_FN void first_angles(const int* axes, const S* R, const S* now, S* angles) {
   using T = real_t<S>;
   const int a = axes[0], b = axes[1], last = axes[2], k = 3 - a - b;
   const S v[3] = {R[last], R[3 + last], R[6 + last]};
@@ -167,7 +167,8 @@ template <class S> POISE_FN void turn_back(int axis, S angle, S* v) {
 }
 
 // the derivative of the coordinates x of one rotation by its three velocities: 3x3, row by row
-template <class S, class T> POISE_FN void block_of_turn(const ChartTurn<T>& turn, const S* q, const S* x, S* block) {
+template <class S, class T>
+POISE_LARGE_FN void block_of_turn(const ChartTurn<T>& turn, const S* q, const S* x, S* block) {
   const S term = inverse_jacobian_term(dot(x, x));
   for (int k = 0; k < 3; ++k) {
     S axis[3] = {S(T(0)), S(T(0)), S(T(0))}, column[3];
@@ -181,7 +182,7 @@ template <class S, class T> POISE_FN void block_of_turn(const ChartTurn<T>& turn
 }
 
 // Its inverse, regularised near the singular angle of an Euler joint: (B^T B + floor I)^-1 B^T. Row by row.
-template <class S> POISE_FN void invert_block(const S* block, real_t<S> floor, S* inverse) {
+template <class S> POISE_LARGE_FN void invert_block(const S* block, real_t<S> floor, S* inverse) {
   S N[9], C[9];
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) {

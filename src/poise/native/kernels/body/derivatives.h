@@ -5,7 +5,7 @@
 namespace poise {
 
 // out += ad(a) b = [w_a x v_b + v_a x w_b; w_a x w_b] times scale
-template <class S> POISE_FN void add_bracket(const S* a, const S* b, S scale, S* out) {
+template <class S> POISE_LARGE_FN void add_bracket(const S* a, const S* b, S scale, S* out) {
   S first[3], second[3], third[3];
   cross(a + 3, b, first);
   cross(a, b + 3, second);
@@ -18,9 +18,9 @@ template <class S> POISE_FN void add_bracket(const S* a, const S* b, S scale, S*
 }
 
 // the twist of `point` of `frame` in its own axes for velocity v, and T_world_frame at that point
-template <class S, class Body, class F> POISE_FN void frame_twist(const Body& body, const F& frame,
-                                                                  const real_t<S>* point, const S* q, const S* v, S* R,
-                                                                  S* p, S* twist) {
+template <class S, class Body, class F> POISE_LARGE_FN void frame_twist(const Body& body, const F& frame,
+                                                                        const real_t<S>* point, const S* q, const S* v,
+                                                                        S* R, S* p, S* twist) {
   S columns[18];
   start_at<S>(frame, point, R, p);
   for (int r = 0; r < 6; ++r) twist[r] = S(real_t<S>(0));
@@ -36,8 +36,8 @@ template <class S, class Body, class F> POISE_FN void frame_twist(const Body& bo
 }
 
 // out += scale times the derivative of a path's column by its own coordinate, in the frame's axes; `above`: sized_columns
-template <class S, class P> POISE_FN void add_own_rate(const P& primitive, const S* q, const S* R, const S* p,
-                                                       const real_t<S>* point, S above, S scale, S* out) {
+template <class S, class P> POISE_LARGE_FN void add_own_rate(const P& primitive, const S* q, const S* R, const S* p,
+                                                             const real_t<S>* point, S above, S scale, S* out) {
   CurvePoint<S> at;
   S change[6];
   point_of_path(primitive, q, at);
@@ -101,9 +101,9 @@ POISE_LARGE_FN void scaled_jacobian_dot(const Body& body, const F& frame, const 
 // In the frame's own axes a column changes by the motion between its joint and the frame: d(col)/dt = -ad(distal) col,
 // with `distal` the twist of the joints passed so far; a path's own twist also changes along its curve. A reference
 // that moves with the frame adds its own rate: world axes add the rotation, the spatial reference the whole twist.
-template <class S, class Body, class F> POISE_FN void frame_jacobian_dot(const Body& body, const F& frame,
-                                                                         const real_t<S>* point, int reference,
-                                                                         const S* q, const S* v, int n_v, S* J_dot) {
+template <class S, class Body, class F>
+POISE_LARGE_FN void frame_jacobian_dot(const Body& body, const F& frame, const real_t<S>* point, int reference,
+                                       const S* q, const S* v, int n_v, S* J_dot) {
   using T = real_t<S>;
   for (int k = 0; k < 6 * n_v; ++k) J_dot[k] = S(T(0));
   if constexpr (ScalarTraits<S>::lanes == 1) {  // scales are rare: packs do without them
@@ -151,7 +151,7 @@ template <class S> struct PathColumn {
 
 // the columns of `frame` in world axes, distal first; returns their number
 template <class S, class Body, class F>
-POISE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColumn<S>* path) {
+POISE_LARGE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColumn<S>* path) {
   S R[9], p[3];
   int n_path = 0;
   walk_up(body, frame, nullptr, q, R, p, [&](int i, int n, S* columns, S above) {
@@ -181,7 +181,7 @@ POISE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColu
 // [w_i x v_k; 0]. Two axes of a ball joint are like the first case: velocities are in body axes. The twist of a path also
 // changes along its curve. A scale k nearer the root adds growth_k v_i; a scale i adds growth_i v_k of a joint farther out.
 template <class S, class Body, class F>
-POISE_FN void frame_hessian(const Body& body, const F& frame, const S* q, int n_v, PathColumn<S>* path, S* H) {
+POISE_LARGE_FN void frame_hessian(const Body& body, const F& frame, const S* q, int n_v, PathColumn<S>* path, S* H) {
   const long long plane = static_cast<long long>(n_v) * n_v;
   for (long long k = 0; k < 6 * plane; ++k) H[k] = S(real_t<S>(0));
   const int n = path_columns(body, frame, q, path);

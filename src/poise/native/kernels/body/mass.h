@@ -28,8 +28,8 @@ template <class S, class Body> POISE_FN void gather_mass(const Body& body, const
 
 // The velocity of the centre of mass per unit velocity k of a primitive, which moves its subtree (`sum`):
 // [axis x (moment - mass * origin)] / total, or axis * mass / total when it slides
-template <class S, class P> POISE_FN void mass_column(const P& primitive, int k, const S* q, const S* placement,
-                                                      const S* sum, S per_mass, S* rate) {
+template <class S, class P> POISE_LARGE_FN void mass_column(const P& primitive, int k, const S* q, const S* placement,
+                                                            const S* sum, S per_mass, S* rate) {
   using T = real_t<S>;
   if (is_path(primitive)) {
     CurvePoint<S> at;
@@ -69,7 +69,7 @@ template <class S, class P> POISE_FN void mass_column(const P& primitive, int k,
 // Centre of mass (3) and, if J is not null, its Jacobian (3, n_v). `placements` (12 each) and `sums` (4 each, and 4)
 // are workspace.
 template <class S, class Body>
-POISE_FN void center_of_mass(const Body& body, const S* q, int n_v, S* placements, S* sums, S* center, S* J) {
+POISE_LARGE_FN void center_of_mass(const Body& body, const S* q, int n_v, S* placements, S* sums, S* center, S* J) {
   using T = real_t<S>;
   const int n = body.count();
   place_all(body, q, placements);

@@ -15,7 +15,7 @@ template <class S, class T> POISE_FN FamilyAxis<S> spread_axis(const FamilyAxis<
   return out;
 }
 
-template <class S, class T> POISE_FN void spread_chain(const FamilyChain<T>& chain, FamilyChain<S>& out) {
+template <class S, class T> POISE_LARGE_FN void spread_chain(const FamilyChain<T>& chain, FamilyChain<S>& out) {
   for (int j = 0; j < 6; ++j) out.axes[j] = spread_axis<S>(chain.axes[j]);
   spread_numbers(chain.center, 3, out.center);
   spread_numbers(chain.meet, 3, out.meet);
@@ -26,7 +26,7 @@ template <class S, class T> POISE_FN void spread_chain(const FamilyChain<T>& cha
   out.highest = S(chain.highest);
 }
 
-template <class S, class T> POISE_FN FamilySpec<S> spread_spec(const FamilySpec<T>& spec) {
+template <class S, class T> POISE_LARGE_FN FamilySpec<S> spread_spec(const FamilySpec<T>& spec) {
   FamilySpec<S> out;
   spread_chain(spec.chain, out.chain);
   out.backwards = spec.backwards;
@@ -42,7 +42,7 @@ template <class S, class T> POISE_FN FamilySpec<S> spread_spec(const FamilySpec<
 }
 
 template <class S, class T>
-POISE_FN FamilyQuestion<S> spread_question(const FamilySpec<S>& spec, const FamilyQuestion<T>& question) {
+POISE_LARGE_FN FamilyQuestion<S> spread_question(const FamilySpec<S>& spec, const FamilyQuestion<T>& question) {
   FamilyQuestion<S> out{spec,
                         {},
                         {},

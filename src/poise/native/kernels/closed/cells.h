@@ -78,8 +78,8 @@ template <class T, class Team> POISE_FN int reserve_cells(CellMemory<T>& memory,
 // the interval of a row's cell, and the width below which it is not divided
 template <class T> struct CellPlace { T at, half, finest; };
 
-template <class T, class Rows>
-POISE_FN CellPlace<T> place_of(const CellRow<T>& row, const Rows& rows, const FamilySpec<T>& spec, unsigned mark) {
+template <class T, class Rows> POISE_LARGE_FN CellPlace<T> place_of(const CellRow<T>& row, const Rows& rows,
+                                                                    const FamilySpec<T>& spec, unsigned mark) {
   CellPlace<T> out{T(0), T(0), T(0)};
   if (spec.free_joint == FREE_NONE) return out;
   out.half = out.finest = spec.free.slides ? rows.metres(row.form) : rows.radians(row.form);
@@ -94,7 +94,7 @@ POISE_FN CellPlace<T> place_of(const CellRow<T>& row, const Rows& rows, const Fa
 // Processes an undecided cell: pushes its halves, and on top its midpoint if `worth` testing. A cell that is not
 // divided leaves the row open.
 template <class T, class Team>
-POISE_FN void cut_cell(CellMemory<T>& memory, Team team, unsigned cell, bool narrow, bool worth) {
+POISE_LARGE_FN void cut_cell(CellMemory<T>& memory, Team team, unsigned cell, bool narrow, bool worth) {
   const unsigned place = cell >> place_shift, mark = cell & mark_mask;
   CellRow<T>& row = memory.rows[place];
   const int halves = narrow || level_of(mark) >= cell_levels ? 0 : 2, middles = worth ? 1 : 0;
@@ -115,7 +115,7 @@ template <class T> POISE_FN Verdict verdict_of(const CellRow<T>& row) {
 
 // Pushes the first cells of a row, with the narrowest on top.
 template <class T, class Team, class Rows>
-POISE_FN void begin_row(CellMemory<T>& memory, Team team, const Rows& rows, int place, const Looking& looking) {
+POISE_LARGE_FN void begin_row(CellMemory<T>& memory, Team team, const Rows& rows, int place, const Looking& looking) {
   CellRow<T>& row = memory.rows[place];
   const FamilyQuestion<T> question = rows.question(row.row, row.form);
   int count = 0;
@@ -138,7 +138,7 @@ POISE_FN void begin_row(CellMemory<T>& memory, Team team, const Rows& rows, int 
 
 // Updates an entry of the rows: a finished row is reported, and the next row or its next closed form takes the entry.
 template <class T, class Team, class Rows>
-POISE_FN void serve_place(CellMemory<T>& memory, Team team, const Rows& rows, int place, const Looking& looking) {
+POISE_LARGE_FN void serve_place(CellMemory<T>& memory, Team team, const Rows& rows, int place, const Looking& looking) {
   CellRow<T>& row = memory.rows[place];
   // ends: every round takes a row or a closed form of it
   while (row.left == 0) {
@@ -157,8 +157,9 @@ POISE_FN void serve_place(CellMemory<T>& memory, Team team, const Rows& rows, in
 
 // Takes a cell for a thread; all threads of the team call it together, including those without a cell. `thorough`:
 // every midpoint is worth testing.
-template <class T, class Team, class Rows>
-POISE_FN void take_cell(CellMemory<T>& memory, Team team, const Rows& rows, unsigned cell, bool mine, bool thorough) {
+template <class T, class Team, class Rows> POISE_LARGE_FN void take_cell(CellMemory<T>& memory, Team team,
+                                                                         const Rows& rows, unsigned cell, bool mine,
+                                                                         bool thorough) {
   const unsigned mark = cell & mark_mask;
   const bool middle = (cell & middle_bit) != 0u;
   CellRow<T>& row = memory.rows[(cell & ~middle_bit) >> place_shift];
@@ -184,7 +185,7 @@ POISE_FN void take_cell(CellMemory<T>& memory, Team team, const Rows& rows, unsi
 // next(), -1 at the end; question(row, form); near(row, form), the free joint of its pose; store(row, form, values);
 // judge(verdict); end(row, verdict).
 template <class T, class Team, class Rows>
-POISE_FN void decide_cells(CellMemory<T>& memory, Team team, const Rows& rows, int places) {
+POISE_LARGE_FN void decide_cells(CellMemory<T>& memory, Team team, const Rows& rows, int places) {
   for (int place = team.rank(); place < cell_rows; place += team.size()) {
     memory.rows[place].row = -1;
     memory.rows[place].form = memory.rows[place].left = 0;

@@ -7,7 +7,7 @@
 namespace poise {
 
 // whether a joint may be inside its range somewhere in the cell; shortens a span to that part
-template <class T> POISE_FN bool stays(FlowSpan<T>& span, const FamilyAxis<T>& axis, const FlowKnown<T>& turn) {
+template <class T> POISE_LARGE_FN bool stays(FlowSpan<T>& span, const FamilyAxis<T>& axis, const FlowKnown<T>& turn) {
   span.smooth = span.smooth & turn.smooth;
   if (!axis.slides && !any(axis.half < T(one_pi))) return true;
   const T at = turns_off(axis, turn.at.at), rate = turn.at.rate, off = turn.at.off + turn.slack;
@@ -27,7 +27,8 @@ template <class T> POISE_FN bool stays(FlowSpan<T>& span, const FamilyAxis<T>& a
 }
 
 // The transform of the six joints while the free joint moves through the cell within `half` of `at`, to second order.
-template <class T> POISE_FN FlowAsked<T> flow_of(const FamilyQuestion<T>& question, T at, T half, bool exact = false) {
+template <class T>
+POISE_LARGE_FN FlowAsked<T> flow_of(const FamilyQuestion<T>& question, T at, T half, bool exact = false) {
   const FamilySpec<T>& spec = question.spec;
   FlowAsked<T> asked;
   static_cast<FamilyAsked<T>&>(asked) = ask_of(question, at, T(0), exact);

@@ -156,7 +156,8 @@ POISE_LARGE_FN FlowKnown<T> onto(const T* k, const FlowPoint<T>& p, const FlowPo
 }
 
 // Both are the same number, so their first-order remainders are equal too, and a bound of one bounds the other.
-template <class T> POISE_FN void keep_root(const FlowSpan<T>& span, const FlowEquation<T>& line, FlowKnown<T>& answer) {
+template <class T>
+POISE_LARGE_FN void keep_root(const FlowSpan<T>& span, const FlowEquation<T>& line, FlowKnown<T>& answer) {
   T slack;
   mask_t<T> smooth;
   mask_t<T> known = span.smooth & answer.smooth;

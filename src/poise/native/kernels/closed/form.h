@@ -35,7 +35,7 @@ template <class S> POISE_FN S whole_above(S x) {
 }
 
 // an angle shifted by whole turns into the range if possible, as near as possible
-template <class S> POISE_FN S bring_near(const FamilyAxis<S>& axis, S v, S near) {
+template <class S> POISE_LARGE_FN S bring_near(const FamilyAxis<S>& axis, S v, S near) {
   if (axis.slides) return v;
   const S turn = S(whole_turn), part = S(1.0 / whole_turn), little = S(1e-12), low = axis.middle - axis.half,
           high = axis.middle + axis.half;

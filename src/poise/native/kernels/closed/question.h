@@ -57,7 +57,8 @@ template <class T> struct FamilyQuestion {
   bool after;
 };
 
-template <class T> POISE_FN FamilyQuestion<T> question_of(const FamilySpec<T>& spec, const FamilyTarget<T>& target) {
+template <class T>
+POISE_LARGE_FN FamilyQuestion<T> question_of(const FamilySpec<T>& spec, const FamilyTarget<T>& target) {
   const bool back = spec.backwards != 0, moved = spec.free_joint != FREE_NONE;
   FamilyQuestion<T> out{spec, {}, {}, {}, {}, {},
                         {},   {}, {}, {}, {}, !moved || spec.free_joint == (back ? FREE_LAST : FREE_FIRST)};
@@ -89,7 +90,7 @@ template <class T> POISE_FN FamilyQuestion<T> question_of(const FamilySpec<T>& s
 }
 
 // F at a value: its rotation, and the position to which it moves the origin
-template <class T> POISE_FN void motion_of(const FamilyQuestion<T>& question, T at, T* R, T* p) {
+template <class T> POISE_LARGE_FN void motion_of(const FamilyQuestion<T>& question, T at, T* R, T* p) {
   const FamilyAxis<T>& free = question.spec.free;
   const T value = question.spec.backwards ? at : -at;
   for (int k = 0; k < 9; ++k) R[k] = T(k % 4 == 0);
@@ -115,7 +116,8 @@ template <class T> POISE_FN void motion_of(const FamilyQuestion<T>& question, T 
 }
 
 // The transform of the six joints while the free joint is within `half` of `at`; `exact`: without tolerances.
-template <class T> POISE_FN FamilyAsked<T> ask_of(const FamilyQuestion<T>& question, T at, T half, bool exact = false) {
+template <class T>
+POISE_LARGE_FN FamilyAsked<T> ask_of(const FamilyQuestion<T>& question, T at, T half, bool exact = false) {
   const FamilySpec<T>& spec = question.spec;
   const bool moved = spec.free_joint != FREE_NONE;
   FamilyAsked<T> asked;
@@ -173,7 +175,7 @@ template <class T> POISE_FN void scanned_range(const FamilyAxis<T>& free, T& mid
 }
 
 // The minimum and maximum of a cos v + b sin v while a joint's angle v is inside its range.
-template <class T> POISE_FN void bound_in_range(const FamilyAxis<T>& axis, T a, T b, T& least, T& most) {
+template <class T> POISE_LARGE_FN void bound_in_range(const FamilyAxis<T>& axis, T a, T b, T& least, T& most) {
   const T size = square_root(a * a + b * b), top = arc_tangent(b, a);
   T ends[2];
   for (int side = 0; side < 2; ++side) {
@@ -200,7 +202,7 @@ template <class T> POISE_FN void measure_fifth(FamilyChain<T>& chain) {
 
 // Sets the possible distances of the center from the intersection of the first two axes, while the third joint is
 // inside its range.
-template <class T> POISE_FN void measure_third(FamilySpec<T>& spec) {
+template <class T> POISE_LARGE_FN void measure_third(FamilySpec<T>& spec) {
   const FamilyAxis<T>& three = spec.chain.axes[2];
   spec.nearest = spec.farthest = T(-1);
   if (spec.chain.plan != PLAN_MEET_FIRST || three.slides) return;
@@ -225,7 +227,7 @@ template <class T> struct FamilyScan {
 };
 
 // the part of the arc middle +- half that is inside the range of the free joint
-template <class T> POISE_FN void add_arc(const FamilyAxis<T>& free, T middle, T half, FamilyScan<T>& scan) {
+template <class T> POISE_LARGE_FN void add_arc(const FamilyAxis<T>& free, T middle, T half, FamilyScan<T>& scan) {
   T center, whole;
   scanned_range(free, center, whole);
   const T off = turns_off(free, middle);
@@ -238,7 +240,7 @@ template <class T> POISE_FN void add_arc(const FamilyAxis<T>& free, T middle, T 
   }
 }
 
-template <class T> POISE_FN FamilyScan<T> scan_of(const FamilyQuestion<T>& question) {
+template <class T> POISE_LARGE_FN FamilyScan<T> scan_of(const FamilyQuestion<T>& question) {
   const FamilySpec<T>& spec = question.spec;
   const FamilyAxis<T>& free = spec.free;
   FamilyScan<T> scan{};
@@ -280,7 +282,7 @@ template <class T> POISE_FN FamilyScan<T> scan_of(const FamilyQuestion<T>& quest
 }
 
 // Cell number `index` of about `cells` that cover the intervals; false if there are fewer.
-template <class T> POISE_FN bool cell_of(const FamilyScan<T>& scan, int cells, int index, T& at, T& half) {
+template <class T> POISE_LARGE_FN bool cell_of(const FamilyScan<T>& scan, int cells, int index, T& at, T& half) {
   for (int i = 0; i < scan.count; ++i) {
     const T share = scan.total > T(0) ? scan.width[i] / scan.total * T(cells) : T(0);
     const int own = 1 + static_cast<int>(share);

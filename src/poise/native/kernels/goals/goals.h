@@ -92,9 +92,9 @@ template <class S> struct GoalPlace {
   S target_R[9], target_p[3];  // target, in the world
 };
 
-template <class S, class Goal, class Frames> POISE_FN void place_goal(const Goal& goal, const Frames& frames,
-                                                                      const S* placements, const S* targets,
-                                                                      GoalPlace<S>& at) {
+template <class S, class Goal, class Frames> POISE_LARGE_FN void place_goal(const Goal& goal, const Frames& frames,
+                                                                            const S* placements, const S* targets,
+                                                                            GoalPlace<S>& at) {
   frame_from(frames[goal.frame], placements, at.R, at.p);
   const S* R = targets + goal.target;
   if (goal.base < 0) {
@@ -125,9 +125,9 @@ template <class S> POISE_FN void rotation_error(const GoalPlace<S>& at, S* w) {
 
 // Rows of a position: `apart` is target minus current in the world; `range` has 6 lower and 6 upper bounds, if the goal
 // has a range.
-template <class S, class Goal> POISE_FN void position_residual(const Goal& goal, const S* apart, const S* target_R,
-                                                               const S* range, real_t<S> per_scale, S* rows, S* errors,
-                                                               S* room) {
+template <class S, class Goal> POISE_LARGE_FN void position_residual(const Goal& goal, const S* apart,
+                                                                     const S* target_R, const S* range,
+                                                                     real_t<S> per_scale, S* rows, S* errors, S* room) {
   using T = real_t<S>;
   S all[3] = {apart[0], apart[1], apart[2]};
   if (goal.local) rotate_back(target_R, apart, all);
@@ -147,9 +147,9 @@ template <class S, class Goal> POISE_FN void position_residual(const Goal& goal,
 
 // Residual rows of one goal and its unweighted errors: metres and radians over the components with a weight. Components
 // are along world axes for positions and for full rotations, along the target's axes if axes are free.
-template <class S, class Goal> POISE_FN void goal_residual(const Goal& goal, const GoalPlace<S>& at,
-                                                           real_t<S> per_scale, S* rows, S* errors,
-                                                           const S* range = nullptr, S* room = nullptr) {
+template <class S, class Goal> POISE_LARGE_FN void goal_residual(const Goal& goal, const GoalPlace<S>& at,
+                                                                 real_t<S> per_scale, S* rows, S* errors,
+                                                                 const S* range = nullptr, S* room = nullptr) {
   using T = real_t<S>;
   errors[0] = S(T(0));
   errors[1] = S(T(0));
@@ -204,7 +204,7 @@ POISE_FN void pull_locally(const Goal& goal, const S* target_R, real_t<S> per_sc
 }
 
 template <class S, class Goal>
-POISE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, real_t<S> per_scale, GoalWrench<S>& wrench) {
+POISE_LARGE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, real_t<S> per_scale, GoalWrench<S>& wrench) {
   using T = real_t<S>;
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) wrench.point[k] = at.p[k];
@@ -226,8 +226,8 @@ POISE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, real_t<S> pe
 }
 
 // the motion of `point` per unit velocity k of a placed primitive, in world axes
-template <class S, class P> POISE_FN void world_column(const P& primitive, int k, const S* q, const S* placement,
-                                                       const S* point, S* linear, S* angular) {
+template <class S, class P> POISE_LARGE_FN void world_column(const P& primitive, int k, const S* q, const S* placement,
+                                                             const S* point, S* linear, S* angular) {
   using T = real_t<S>;
   if (is_path(primitive)) {
     CurvePoint<S> at;
@@ -268,9 +268,9 @@ template <class S, class P> POISE_FN void world_column(const P& primitive, int k
 
 // The same for primitive i on the way to a goal's frame, or to its base where `sign` is negative. A scale carries the origins of
 // frames: points in their own axes do not grow.
-template <class S, class P, class Goal> POISE_FN void goal_column(const P& problem, const Goal& goal, int i, int k,
-                                                                  int sign, const S* q, const S* placements,
-                                                                  const S* point, S* linear, S* angular) {
+template <class S, class P, class Goal>
+POISE_LARGE_FN void goal_column(const P& problem, const Goal& goal, int i, int k, int sign, const S* q,
+                                const S* placements, const S* point, S* linear, S* angular) {
   const auto& b = problem.body[i];
   if (is_scale(b)) {
     S origin[3];
@@ -287,8 +287,9 @@ template <class Goal> POISE_FN bool acts_plainly(const Goal& goal) {
 }
 
 // adds sign * (rows of such a goal) to column `out`
-template <class S, class Goal> POISE_FN void add_plain_column(const Goal& goal, real_t<S> per_scale, const S* linear,
-                                                              const S* angular, real_t<S> sign, S* out) {
+template <class S, class Goal> POISE_LARGE_FN void add_plain_column(const Goal& goal, real_t<S> per_scale,
+                                                                    const S* linear, const S* angular, real_t<S> sign,
+                                                                    S* out) {
   int row = 0;
   if (goal.op != GOAL_ROTATION) {
     POISE_UNROLL
@@ -302,9 +303,9 @@ template <class S, class Goal> POISE_FN void add_plain_column(const Goal& goal, 
 }
 
 // adds sign * (rows of the goal) to column `out`
-template <class S, class Goal> POISE_FN void add_goal_column(const Goal& goal, const GoalWrench<S>& wrench,
-                                                             real_t<S> per_scale, const S* linear, const S* angular,
-                                                             real_t<S> sign, S* out) {
+template <class S, class Goal> POISE_LARGE_FN void add_goal_column(const Goal& goal, const GoalWrench<S>& wrench,
+                                                                   real_t<S> per_scale, const S* linear,
+                                                                   const S* angular, real_t<S> sign, S* out) {
   int row = 0;
   if (goal.op != GOAL_ROTATION) {
     POISE_UNROLL

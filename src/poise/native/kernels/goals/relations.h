@@ -24,7 +24,7 @@ template <class S> POISE_FN void across(const S* a, S* out) {
 }
 
 // the shortest rotation from unit vector a to unit vector d: its axis, and its angle in [0, pi]
-template <class S> POISE_FN S shortest_turn(const S* a, const S* d, S* axis) {
+template <class S> POISE_LARGE_FN S shortest_turn(const S* a, const S* d, S* axis) {
   using T = real_t<S>;
   S n[3], any_way[3];
   cross(a, d, n);
@@ -37,7 +37,7 @@ template <class S> POISE_FN S shortest_turn(const S* a, const S* d, S* axis) {
 
 // the target direction of a frame, and the distance of the point that it looks at (1 for a plain direction)
 template <class S, class Goal>
-POISE_FN S wanted_direction(const Goal& goal, const GoalPlace<S>& at, const S* target, S* d) {
+POISE_LARGE_FN S wanted_direction(const Goal& goal, const GoalPlace<S>& at, const S* target, S* d) {
   using T = real_t<S>;
   if (goal.op == GOAL_ALIGN) {
     rotate(at.target_R, target + 9, d);
@@ -50,9 +50,9 @@ POISE_FN S wanted_direction(const Goal& goal, const GoalPlace<S>& at, const S* t
 }
 
 // rows, errors and room of a goal of this file; `target` has its numbers
-template <class S, class Goal> POISE_FN void relation_residual(const Goal& goal, const GoalPlace<S>& at,
-                                                               const S* target, real_t<S> per_scale, S* rows, S* errors,
-                                                               S* room) {
+template <class S, class Goal> POISE_LARGE_FN void relation_residual(const Goal& goal, const GoalPlace<S>& at,
+                                                                     const S* target, real_t<S> per_scale, S* rows,
+                                                                     S* errors, S* room) {
   using T = real_t<S>;
   const S zero = S(T(0));
   errors[0] = zero;
@@ -98,8 +98,9 @@ template <class S, class Goal> POISE_FN void relation_residual(const Goal& goal,
 }
 
 // the wrench of the rows at the goal's point; planes are below
-template <class S, class Goal> POISE_FN void relation_wrench(const Goal& goal, const GoalPlace<S>& at, const S* target,
-                                                             real_t<S> per_scale, GoalWrench<S>& wrench) {
+template <class S, class Goal> POISE_LARGE_FN void relation_wrench(const Goal& goal, const GoalPlace<S>& at,
+                                                                   const S* target, real_t<S> per_scale,
+                                                                   GoalWrench<S>& wrench) {
   using T = real_t<S>;
   for (int k = 0; k < 3; ++k) wrench.point[k] = at.p[k];
   if (goal.op == GOAL_PLANES) return;
@@ -134,9 +135,10 @@ template <class S, class Goal> POISE_FN void relation_wrench(const Goal& goal, c
 }
 
 // adds sign * (rows of the goal) to column `out`
-template <class S, class Goal> POISE_FN void add_relation_column(const Goal& goal, const GoalWrench<S>& wrench,
-                                                                 const S* target, real_t<S> per_scale, const S* linear,
-                                                                 const S* angular, real_t<S> sign, S* out) {
+template <class S, class Goal> POISE_LARGE_FN void add_relation_column(const Goal& goal, const GoalWrench<S>& wrench,
+                                                                       const S* target, real_t<S> per_scale,
+                                                                       const S* linear, const S* angular,
+                                                                       real_t<S> sign, S* out) {
   if (goal.op == GOAL_PLANES) {
     for (int k = 0; k < goal.n_rows; ++k)
       out[k] += S(sign * goal.weight[0] * per_scale) * dot(target + 12 + 4 * k, linear);

@@ -31,7 +31,7 @@ template <class T> POISE_FN T square_from_segment(const T* a, const T* d, T size
 
 // A lower bound of the distance between a box and the segment from a to a + d: that of the segment's middle, or that of
 // the ball around the box.
-template <class T> POISE_FN T bound_from_box(const T* box, const T* a, const T* d, T size, T half) {
+template <class T> POISE_LARGE_FN T bound_from_box(const T* box, const T* a, const T* d, T size, T half) {
   T middle[3], center[3], corner[3];
   for (int k = 0; k < 3; ++k) {
     middle[k] = a[k] + T(0.5) * d[k];
@@ -80,7 +80,7 @@ template <class T> POISE_LARGE_FN int nearest_in_cloud(const PointTree<T>& tree,
 
 // Keeps the contact of a segment and the inside of a face if it is nearer than the best one so far: below an end of the
 // segment, or where the segment crosses the face.
-template <class T> POISE_FN void try_inside_of_face(const T* a, const T* b, const T* face, Contact<T>& best) {
+template <class T> POISE_LARGE_FN void try_inside_of_face(const T* a, const T* b, const T* face, Contact<T>& best) {
   const T heights[2] = {dot(face, a) - face[3], dot(face, b) - face[3]};
   if (!(dot(face, face) > T(0))) return;
   const bool crosses = (heights[0] < T(0)) != (heights[1] < T(0));
@@ -126,7 +126,7 @@ template <class T> struct HullPlace {
   int face;
 };
 
-template <class T> POISE_FN HullPlace<T> measure_height(const Obstacle<T>& hull, const T* a, const T* d, T s) {
+template <class T> POISE_LARGE_FN HullPlace<T> measure_height(const Obstacle<T>& hull, const T* a, const T* d, T s) {
   const T p[3] = {a[0] + s * d[0], a[1] + s * d[1], a[2] + s * d[2]};
   HullPlace<T> at{s, T(-1e30), T(0), 0};
   for (int i = 0; i < hull.n_faces; ++i) {

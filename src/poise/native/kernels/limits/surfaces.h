@@ -45,7 +45,8 @@ POISE_FN void place_link(const LimitList<T>& limits, const SurfaceList<T>& list,
 }
 
 // Writes the distance of a point from every cover, P::lanes of them at once.
-template <class P, class T> POISE_FN void bound_solids(const SurfaceList<T>& list, const T* point, T less, T* out) {
+template <class P, class T>
+POISE_LARGE_FN void bound_solids(const SurfaceList<T>& list, const T* point, T less, T* out) {
   constexpr int lanes = ScalarTraits<P>::lanes;
   const P zero = P(T(0));
   for (int i = 0; i < list.n_solids; i += lanes) {
@@ -63,8 +64,8 @@ template <class P, class T> POISE_FN void bound_solids(const SurfaceList<T>& lis
 }
 
 // Raises the bounds of a link in the boxes of point clouds, the last regions: there the box bounds nothing.
-template <class T> POISE_FN void bound_clouds(const LimitList<T>& limits, const SurfaceList<T>& list,
-                                              const SurfaceLink<T>& link, const T* point, T less, T* bounds) {
+template <class T> POISE_LARGE_FN void bound_clouds(const LimitList<T>& limits, const SurfaceList<T>& list,
+                                                    const SurfaceLink<T>& link, const T* point, T less, T* bounds) {
   for (int i = list.n_solids - 1; i >= 0; --i) {
     const LimitSpec<T>& limit = limits.specs[link.world_row + 2 * list.n_planes + i];
     if (limit.op != LIMIT_OBSTACLE) return;
@@ -212,7 +213,7 @@ template <class T> struct NearGaps {
 };
 
 // Where the rows of a capsule and the other link of a pair end; `k` is the first of them.
-template <class T> POISE_FN int end_of_rows(const SurfaceList<T>& list, const LinkPair& pair, int k) {
+template <class T> POISE_LARGE_FN int end_of_rows(const SurfaceList<T>& list, const LinkPair& pair, int k) {
   const SurfaceLink<T>& other = list.links[pair.other];
   const int c = list.pair_capsules[2 * k], most = k + other.last - other.first;
   int low = k + 1, high = most < pair.last ? most : pair.last;
@@ -229,9 +230,9 @@ template <class T> POISE_FN int end_of_rows(const SurfaceList<T>& list, const Li
 
 // Adds rows [first, last) of a pair of links, after placing the capsules: lower bounds of several rows at once, which
 // are exact for spheres.
-template <class S, class T, class P> POISE_FN void add_pairs(const P& problem, const LimitList<T>& limits,
-                                                             const SurfaceList<T>& list, int first, int last,
-                                                             const T* q, NearGaps<T>& near) {
+template <class S, class T, class P> POISE_LARGE_FN void add_pairs(const P& problem, const LimitList<T>& limits,
+                                                                   const SurfaceList<T>& list, int first, int last,
+                                                                   const T* q, NearGaps<T>& near) {
   constexpr int lanes = ScalarTraits<S>::lanes;
   for (; first < last; first += lanes) {
     const int count = last - first < lanes ? last - first : lanes;
