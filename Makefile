@@ -69,6 +69,9 @@ examples: $(STAMPS)/studio
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PARALLEL = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+# Each process has BLAS to itself on one thread: on cores shared with others its threads would only wait in loops.
+quick test: export OPENBLAS_NUM_THREADS := 1
+
 quick: $(STAMPS)/peers $(STAMPS)/test
 	$(PARALLEL) -m "not timing and not slow" --hypothesis-profile=quick $(ARGS)
 
