@@ -147,9 +147,8 @@ int main(int argc, char** argv) {
   clear.last = 1;
   gather_by_teams(problem, moving, io, clear, searches, left);
   for (int row : left) {
-    if constexpr (lists) {
-      list_clear_row(problem, exact, moving, io, coarse, row, Alone{});
-    } else if constexpr (!has_teams<f32::Problem>) {
+    if constexpr (lists) list_clear_row(problem, exact, moving, io, coarse, row, Alone{});
+    if constexpr (!has_teams<f32::Problem>) {
       gather_clear_row<M>(problem, f32::settings(), moving, io, clear, searches, row, Alone{}, memory, state);
     }
     if (check(row)) return 4;

@@ -373,9 +373,11 @@ def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], No
 def test_teams_compile_for_a_gpu(balances: bool) -> None:
     model, goals, _ = gazing()
     goals += [Balance(["foot_l", "foot_r"])] if balances else []
+    assert list_kernels(DeviceProblem(prepare(model, goals).problem).tables[0]) == TEAM_KERNELS
     problem = DeviceProblem(prepare(model, [*goals, Rest()]).problem)
     assert list_kernels(problem.tables[0]) == (*TEAM_KERNELS, RESTING)
-    for name, most in (("search_bodies", 128), (RESTING, 200)):  # of 10 teams in double, shared memory holds 8
+    # Of 10 teams in double, shared memory holds 8. Their registers and spills depend on what was compiled before.
+    for name, most, spills in (("search_bodies", 128, 0), (RESTING, 200, 64)):
         used = compile_kernels(problem, len(goals), [name])[name]
-        assert used.spill_bytes <= (512 if balances else 0)  # by the thread that finds the hull
+        assert used.spill_bytes <= (512 if balances else spills)  # by the thread that finds the hull
         assert used.registers <= most

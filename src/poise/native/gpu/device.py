@@ -53,7 +53,7 @@ FEW = ("search_few", "settle_few")
 EARLY_OF_TEAMS = 4  # searches per team before other teams take over
 MANY = ("place_rows", "search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
 FIRST_ROUND = 64  # searches of a warp before a closed form is used
-COUNTERS, CLEAR_AT = 10, 8  # in all, and the first one of a clearance
+COUNTERS, CLEAR_AT = 11, 8  # in all, and the first one of a clearance
 NOTICE_AFTER = 1.0  # s
 NOTICE = "Compiling GPU kernels for this problem takes a few seconds; later runs read them from CuPy's cache."
 Tables = tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]
@@ -268,14 +268,14 @@ class DeviceProblem:
         kernels, rows = self.kernels(single, (*TEAM_KERNELS, RESTING)), int(call["rows"][0])
         early = 1 if rows <= TEAM_ROWS else EARLY_OF_TEAMS
         given = limit_searches(call, min(early, self.most), self.most)
+        rest = kernels.wave_of_teams(RESTING) if RESTING in kernels.functions else None  # rejects large bodies
         for name in TEAM_KERNELS[: 3 if self.most > early else 1]:
             wave, shared = kernels.wave_of_teams(name)
             blocks = wave if name == "search_late" else min(wave, rows)
             kernels.functions[name]((blocks,), (WARP,), (given,), shared_mem=shared)
         kernels.functions["end_rows"](((rows + BLOCK - 1) // BLOCK,), (BLOCK,), (given,))
-        if RESTING in kernels.functions:
-            wave, shared = kernels.wave_of_teams(RESTING)
-            kernels.functions[RESTING]((min(wave, rows),), (WARP,), (given,), shared_mem=shared)
+        if rest:
+            kernels.functions[RESTING]((min(rest[0], rows),), (WARP,), (given,), shared_mem=rest[1])
 
     def _launch_few(self, single: tuple[bool, ...], call: Any) -> None:
         kernels, rows = self.kernels(single, FEW), int(call["rows"][0])

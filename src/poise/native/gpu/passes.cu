@@ -299,7 +299,7 @@ extern "C" __global__ void __launch_bounds__(128) gather_clear(const Given given
   const int count = clear.counters[0];
   // ends: every round takes one of the rows
   for (;;) {
-    const int k = take_together(team, clear.counters + 1);
+    const int k = take_together(team, clear.counters + 2);
     if (k >= count) return;
     gather_clear_row<M>(problem, f32::settings(), moving, io, clear, given.most, clear.rows[k], team, memory, state);
     __syncwarp();

@@ -73,7 +73,7 @@ def list_passes(table: Table) -> tuple[str, ...]:
     """Return the names of the passes of a clearance, in order."""
     if not is_small(table):
         return (CHECKING, BY_TEAMS)
-    return (CHECKING, LISTING if lists_all_poses(table) else GATHERING)
+    return (CHECKING, *([LISTING] if lists_all_poses(table) else []), GATHERING)
 
 
 def begins_at_branch(table: Table) -> bool:

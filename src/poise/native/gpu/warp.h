@@ -35,9 +35,10 @@ template <int N> struct Group {
     for (int k = N / 2; k > 0; k /= 2) x += __shfl_xor_sync(members(), x, k, N);
     return x;
   }
+  // the same for every thread, also where some numbers are NaN
   template <class X> POISE_FN X most(X x) const {
     for (int k = N / 2; k > 0; k /= 2) x = maximum(x, __shfl_xor_sync(members(), x, k, N));
-    return x;
+    return from(x, 0);
   }
   // the thread with the smallest (a, b)
   POISE_FN int least(float a, float b) const {

@@ -44,7 +44,7 @@ template <class T> struct ClearanceCall {
   const T* balls;              // around each region: center and radius
   const DevicePlaces* places;  // of the base, with the regions that have no place of their own; then of the others
   double* targets;             // as the base sees them: those of the first goal, the second, ...
-  int *rows, *counters;        // rows that reach in collision; their number, and the next one to search
+  int *rows, *counters;        // rows that reach in collision; their number, the next one to list, to search
   T distance, least;           // required clearance, and the smallest gap in addition to it [m]
   T deep;                      // a gap below it is one in every pose that reaches [m]
   T far;                       // distance of the base from regions at which T cannot tell whether a pose is clear [m]

@@ -4,8 +4,8 @@
 //   check_clear     every row: its pose, in double, with the distances of limits.h; rows that reach in collision remain
 //   list_clear      lists the poses of each of them by its closed form, a team where a joint is free: the clear one nearest
 //                   to the start answers; if all collide, the row is IN_COLLISION
-//   gather_clear    without a closed form: one further search per thread; the clear end nearest to the start answers,
-//                   in the norm of a step
+//   gather_clear    without a closed form, or if a listed branch stands for a curve of poses: one further search per
+//                   thread; the clear end nearest to the start answers, in the norm of a step
 //   gather_bodies   the same for a large body: further searches, one after the other; the first clear end answers
 //   check_clear     the new answers of these rows
 // The listed poses are checked in float, with room for its rounding.
@@ -62,7 +62,7 @@ POISE_FN void answer_start(const P& problem, const DeviceRows<T, P::n_goals>& io
   io.codes[row] = code;
 }
 
-// Checks a row whose errors and code are known; true if it remains.
+// Checks a row whose errors and code are known; true if it remains, STALLED until a clear pose is found.
 template <class P, class B, class T> POISE_FN bool check_clear_row(const P& problem, const B& body,
                                                                    const DeviceRows<T, P::n_goals>& io,
                                                                    const ClearanceCall<double>& clear, int row) {
@@ -73,15 +73,18 @@ template <class P, class B, class T> POISE_FN bool check_clear_row(const P& prob
   const Gap gap = judge_row_gap(problem, body, io, clear, row, static_cast<const T*>(nullptr), suspect);
   if (gap == Gap::CLEAR) return false;
   io.reached[row] = false;
-  if (reached && gap != Gap::BLOCKED && !last) return true;
+  if (reached && gap != Gap::BLOCKED && !last) {
+    io.codes[row] = CODE_STALLED;
+    return true;
+  }
   answer_start(problem, io, row, !reached ? code : gap == Gap::BLOCKED ? CODE_IN_COLLISION : CODE_STALLED);
   return false;
 }
 
 // ---------------------------------------------------------------------------------------------- further searches
 
-// One thread of a team on the remaining searches of one row, all threads together: of the clear ends of a round, the
-// one nearest to the start.
+// One thread of a team on the remaining searches of one row, all threads together, if it is still STALLED: of the clear
+// ends of a round, the one nearest to the start.
 template <int M, class P, class B, class T, class Team>
 POISE_FN void gather_clear_row(const P& problem, const Settings<T>& settings, const B& body,
                                const DeviceRows<T, P::n_goals>& io, const ClearanceCall<double>& clear, int searches,
@@ -91,7 +94,8 @@ POISE_FN void gather_clear_row(const P& problem, const Settings<T>& settings, co
   int first = io.searches[row], steps = io.steps[row];
   RowCount at{row, first, searches, 0, 1e30f, 1e30f};
   load_start(problem, io, row, start);
-  if (first >= searches || !begin_search(problem, io, searches, memory, state, at)) return;
+  const bool stalled = team.lowest(io.codes[row] == CODE_STALLED) >= 0;
+  if (!stalled || first >= searches || !begin_search(problem, io, searches, memory, state, at)) return;
   for (bool found = false; first < at.last && !found;) {
     const int mine = first + team.rank();
     const bool takes_part = mine < at.last;

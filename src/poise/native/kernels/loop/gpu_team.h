@@ -261,9 +261,9 @@ template <class P, class T, class Team> struct TeamSearch {
       POISE_UNROLL
       for (int k = 0; k < strip_width; ++k) {
         const int column = strip.column + k;
-        const T sum = rules.is_active(strip.row) && rules.is_active(column) ? sums[k] : T(0);
-        if (k < strip.width)
-          memory.A[strip.row * odd + column] = sum + (column == strip.row ? rules.damping_of(column) : T(0));
+        const bool inside = k < strip.width;
+        const T sum = rules.is_active(strip.row) && inside && rules.is_active(column) ? sums[k] : T(0);
+        if (inside) memory.A[strip.row * odd + column] = sum + (column == strip.row ? rules.damping_of(column) : T(0));
       }
     });
   }
