@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         colliding: int
         targets: dict[str, Any] | None
 else:
-    Answer = _core.Answer  # made in bind/solver.cpp, which takes a quarter of the time of a NamedTuple
+    Answer = _core.Answer  # made in bind/answer_type.h, which takes a quarter of the time of a NamedTuple
 
 
 def make_answer(

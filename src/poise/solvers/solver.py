@@ -303,14 +303,12 @@ class Solver:
             targets: {goal name: new target of the same kind}; a target is kept until it is replaced.
             window: The smallest and largest motion of each velocity from `start`, (nv, 2) (default: the joint ranges).
         """
-        if targets and type(targets) is not dict:
-            targets = copy_targets(targets)
         native = self._native
+        if targets and not (type(targets) is dict and type(native) is core.Solver):
+            targets = copy_targets(targets)
         answer: Answer = native.solve(start, targets) if window is None else native.solve(start, targets, window)
         if targets:
-            own = answer[10]
-            if own is None:  # a method that runs in Python
-                own = copy_targets(targets)
+            own = targets if answer[10] is None else answer[10]  # of a method that runs in Python, or native
             self._targets = own if len(own) == len(self.goals) else {**self._targets, **own}
         return make_solution(self, answer, self._targets, History(self) if self._options.record else None)
 

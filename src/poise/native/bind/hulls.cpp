@@ -324,6 +324,10 @@ NumpyArray HullPairs::displace(const Body& body, nb::handle q, nb::handle pair, 
   const Array was = shaped(moved, "moved", {c}), next = shaped(wanted, "wanted", {c});
   const BodyView<double> view = body.f64.view(body.n_q, body.n_v);
   const auto size = [](npy_intp k) { return static_cast<std::size_t>(k); };
+  for (npy_intp k = 0; k < c; ++k) {
+    if (!(own.data<double>()[k] >= 0.0 && own.data<double>()[k] < body.n_v))
+      refuse("InvalidValue", "columns: a number is not that of a velocity.");
+  }
   std::vector<double> J(size(6 * body.n_v)), row(size(body.n_v)), rows(size(n * c)), least(size(n));
   for (npy_intp i = 0; i < n; ++i) {
     const auto& [one, other] = this->pair(index.data<double>()[i]);
@@ -345,7 +349,7 @@ NumpyArray HullPairs::displace(const Body& body, nb::handle q, nb::handle pair, 
     }
   }
   std::vector<int> active(size(n));
-  std::vector<double> work(size(n * (n + 5) / 2));
+  std::vector<double> work(size(n * (n + 7) / 2));
   Array out = make_array({c});
   poise::displace(static_cast<int>(n), static_cast<int>(c), rows.data(), least.data(), next.data<double>(), soft,
                   active.data(), work.data(), out.data<double>());

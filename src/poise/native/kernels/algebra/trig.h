@@ -37,6 +37,7 @@ template <> struct TrigTable<float> {
 
 // The even and the odd powers separately: half as many operations wait for each other.
 template <class S, int N> POISE_FN S polynomial(const real_t<S> (&c)[N], S x) {
+  static_assert(N >= 2);
   const S x2 = x * x;
   S even = S(c[(N - 1) / 2 * 2]), odd = S(c[(N - 2) / 2 * 2 + 1]);
   POISE_UNROLL
