@@ -6,6 +6,7 @@ import pytest
 import poise
 from falls import fall
 from poise.motion import contacts
+from poise.motion.contact.detector import ContactDetector
 from poise.motion.contact.level_soles import flag_level
 
 
@@ -33,3 +34,9 @@ def test_a_sole_stands_only_while_it_faces_the_floor(pitch, roll, stands):
 def test_the_heels_of_a_lying_body_do_not_stand():
     found = contacts(fall())
     assert max(contact.end for contact in found) < 30
+
+
+def test_a_detector_returns_the_contacts_of_each_frame() -> None:
+    detector = ContactDetector(1, 30.0, 1)
+    seen = [detector.watch([[0.0, 0.0, 0.0]], [0.0], 1.0, [k < 3]) for k in range(5)]
+    assert seen == [[False], [True], [True], [False], [False]]

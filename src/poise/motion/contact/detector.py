@@ -170,7 +170,7 @@ class ContactDetector:
             stays = rule.stays(speed, height, size) if self.standing[i] else self.slow[i] >= self.needed
             self.standing[i] = bool(allowed[i] and stays)
         self.recent.append(points)
-        return self.standing
+        return list(self.standing)
 
     def _measure_speeds(self, points: list[Place]) -> list[float]:
         """Return the speeds of points [m/s], infinite in the first frame."""

@@ -151,7 +151,7 @@ def lay_axes(own: Floats, bend: Floats, along: Floats) -> Floats | None:
     y = along / length
     x = bend - (bend @ y) * y
     wide = sqrt(x @ x)
-    if wide < PARALLEL_SINE * sqrt(bend @ bend):
+    if wide <= PARALLEL_SINE * sqrt(bend @ bend):
         return None
     x = x / wide
     axes: Floats = (np.array([x, y, cross(x, y)]) @ own).T
@@ -278,7 +278,7 @@ def measure(x: Floats) -> Floats:
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """Return the cross product along the last axis; numpy's takes many times as long for single vectors."""
+    """Return the cross product along the last axis; numpy's is slow for single vectors."""
     (x, y, z), (u, v, w) = (each.tolist() if each.ndim == 1 else np.moveaxis(each, -1, 0) for each in (a, b))
     product = [y * w - z * v, z * u - x * w, x * v - y * u]
-    return np.array(product) if a.ndim == b.ndim == 1 else np.stack(product, axis=-1)
+    return np.array(product, np.float64) if a.ndim == b.ndim == 1 else np.stack(product, axis=-1)

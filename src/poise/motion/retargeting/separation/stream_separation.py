@@ -85,7 +85,7 @@ class StreamSeparation:
         return shift if last is None else last + np.clip(shift - last, -self.fastest, self.fastest)
 
     def _find_near(self, q: Floats, displaced: bool) -> Overlaps | None:
-        """Return the parts near each other in a pose; None if it is not displaced and has no collisions.
+        """Return the parts near each other in a pose; None without any, or if it is neither displaced nor in collision.
 
         They are measured in one of several frames at high frame rates, and followed in the others.
         """
