@@ -69,7 +69,7 @@ examples: $(STAMPS)/studio
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PARALLEL = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-# Each process has BLAS to itself on one thread: on cores shared with others its threads would only wait in loops.
+# One BLAS thread per process: the cores are busy with other test processes, and waiting threads spin.
 quick test: export OPENBLAS_NUM_THREADS := 1
 
 quick: $(STAMPS)/peers $(STAMPS)/test
