@@ -11,7 +11,8 @@ from poise import Motion
 from poise.goals import Orient
 from poise.kinematics.carriers import find_root
 from poise.motion import Contact, Contacts, Track, contacts, quality, retarget
-from poise.motion.clips.lock import LockOptions, lock_places
+from poise.motion.clips.lock import lock_places
+from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.contact.body_heights import measure_heights
 from poise.motion.retargeting.body_floor import spread_peaks

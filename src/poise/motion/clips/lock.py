@@ -9,7 +9,7 @@ cleanup for motion capture editing (2002), solve the same problem frame by frame
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ from poise.kinematics.clip_edits import follow_branches
 from poise.limits import Limit
 from poise.motion.clips.clip_limits import part_limits, read_limits, read_number
 from poise.motion.clips.edge_goals import list_edge_goals
+from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.result import HOLD_ERROR, Released, Track, list_holding
-from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Progress, RepeatedProgress, solve_whole
+from poise.motion.clips.whole_clip import ClipGoal, Progress, RepeatedProgress
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.detector import find_runs
@@ -37,13 +38,14 @@ from poise.motion.contact.rigid_places import MAX_PLACE_SHIFT, fit_places, measu
 from poise.motion.contact.soles import measure_giant
 from poise.motion.contact.tilt import TiltedSoles
 
-__all__ = ["LockOptions", "lock", "lock_places"]
+__all__ = ["lock", "lock_places"]
 
 Key = tuple[str, Place]
 SHIFT_ROUNDS = 3  # rounds in which places move to the mean of the body's points
 FIND_ROUNDS = 2  # rounds in which contacts are found that show only after others are held
 RELEASE_ROUNDS = 3  # rounds in which contacts that do not hold are released
 FLOOR_DISTANCE = 0.05  # m: points that stay farther above the floor cannot sink into it
+FAR_PLACE = 0.1  # m: the body is moved nearer to places farther away before it is held there
 EXACT_HOLD = 1e-9  # m: a place held to within this distance is not moved
 SAME_PLACE = 1e-7  # m: smaller changes of a place are ignored
 MOST_RELEASE_ERROR = 2e-3  # m: contacts with a smaller error are reported but stay held
@@ -103,43 +105,6 @@ def find_others(locked: Motion, ledger: Contacts, floor: float | None) -> list[C
     known = {name: flag_contact(ledger, name) for name in {contact.name for contact in ledger}}
     found = find_contacts(locked, floor=floor)
     return [c for c in found if c.name not in known or not known[c.name][c.start : c.end].any()]
-
-
-@dataclass(frozen=True, eq=False)
-class LockOptions:
-    """The options of `lock`, and the cost of a root translation relative to a rotation (`slide`).
-
-    `tips` means that places are on the floor itself, so feet that cannot be laid flat are raised above it. `size`, that
-    of a giant relative to a person, scales all tolerances, and no correction spreads over `cuts`. `extra` are goals in
-    addition to those of the contacts, and `start` the initial configurations.
-    """
-
-    smooth: float
-    joints: Sequence[str] | None
-    limits: tuple[Limit, ...]
-    progress: Progress | None
-    max_steps: int | None = None
-    slide: float = 1.0
-    tips: bool = False
-    size: float = 1.0
-    cuts: tuple[int, ...] = ()
-    extra: tuple[ClipGoal, ...] = ()
-    start: Floats | None = None
-
-    def solve(self, clip: Motion, goals: list[ClipGoal], start: Floats) -> ClipAnswer:
-        """Return the clip nearest to `clip` that satisfies the goals."""
-        return solve_whole(
-            clip,
-            [*goals, *self.extra],
-            start=start,
-            slide=self.slide,
-            smooth=self.smooth,
-            joints=self.joints,
-            limits=self.limits,
-            steps=self.max_steps,
-            progress=self.progress,
-            cuts=self.cuts,
-        )
 
 
 def lock_places(clip: Motion, ledger: Contacts, options: LockOptions) -> Track:
@@ -206,6 +171,8 @@ def shift_places(
         goals = list_goals(clip, ledger, tipping, options.size)
         if not goals and not options.limits and not options.extra:
             return ledger, q, {}, broken
+        if start is None and not round_ and options.approach and measure_pull(clip, ledger) > FAR_PLACE * options.size:
+            q = options.solve_softly(clip, goals)
         answer = options.solve(clip, goals, q)
         q, broken = answer.q, answer.broken
         keys = list_keys(ledger)
@@ -225,6 +192,12 @@ def shift_places(
             break
         ledger = fitted
     return ledger, q, errors, broken
+
+
+def measure_pull(clip: Motion, ledger: Contacts) -> float:
+    """Return the largest distance of a point of a clip from the place of its contact [m]."""
+    away = [clip[c.start : c.end].positions(c.frame, c.point) - c.place for c in ledger if c.place is not None]
+    return max((float(np.linalg.norm(each, axis=1).max(initial=0.0)) for each in away), default=0.0)
 
 
 def recentre(moved: Motion, contact: Contact) -> Contact:

@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,14 +22,15 @@ import numpy as np
 from poise.arrays import Floats
 from poise.deprecation import accept_former
 from poise.errors import InvalidValue
-from poise.goals import Reach
+from poise.goals import Align, Orient, Reach
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.clips.clear_lock import is_of_itself, keeps_parts_apart, lock_clear
 from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
-from poise.motion.clips.lock import LockOptions, lock_places, read_contacts
+from poise.motion.clips.lock import lock_places, read_contacts
+from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.result import Released, Track
 from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Kernel, Progress, RepeatedProgress, solve_whole
 from poise.motion.contact.body_heights import measure_heights
@@ -61,7 +62,7 @@ FREE_SMOOTHNESS = 1.7  # factor on `smooth` before contacts are held
 FREE_STEPS, LOCK_STEPS = 8, 8  # without contacts, and with them
 TOUCH_ROUNDS, TOUCH_STEPS = 2, 4  # corrections of touch, and the steps of each
 BRIDGE_ROUNDS = 3  # of frames that jump while contacts are held above the floor
-TURN_WEIGHT = 0.7  # of bones and parts while contacts are held above the floor
+TURN_WEIGHT = 1.4  # of bones and parts while contacts are held above the floor
 FLOOR_ROUNDS = 2  # of the parts that are kept above the floor
 MOST_SINK_M = 1e-3  # of a body of 1.75 m, into the floor or a scene, while its limbs are kept apart
 SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
@@ -300,10 +301,8 @@ def hold_above_floor(
         track = lock_places(free, held, options)
         if held.floor is None or lowest < -STAIR_DEPTH_M * size or find_lift(track.motion, size) is None:
             return track
-    near, bones = free, [goal for goal in wanted if not isinstance(goal.goal, Reach)]
-    turned = (replace(goal, weights=TURN_WEIGHT * goal.weights) for goal in bones)
-    options = replace(options, extra=(*options.extra, *turned))
-    start = options.start
+    near, start = free, options.start
+    options = replace(options, extra=(*options.extra, *keep_directions(free, wanted)), approach=True)
     for _ in range(FLOOR_ROUNDS):  # contacts may move other parts to the floor
         kept = (*options.limits, *make_floor_limits(near, size))
         # a few steps do not find poses with contacts and the floor
@@ -313,6 +312,19 @@ def hold_above_floor(
         start = track.motion.q
         near = Motion(near.model, np.concatenate([near.q, start]), near.fps)
     return replace(track, limits=options.limits)
+
+
+def keep_directions(free: Motion, wanted: Sequence[ClipGoal]) -> Iterator[ClipGoal]:
+    """List the goals of bones and parts with their directions in a motion as targets."""
+    for each in wanted:
+        if each.targets is None or not isinstance(each.goal, (Align, Orient)):
+            continue
+        turned, targets = np.array(free.model.fk(free.q, each.goal.frame))[:, :3, :3], each.targets.copy()
+        if isinstance(each.goal, Align):
+            targets[:, 9:] = turned @ np.array(each.goal.axis)
+        else:
+            targets[:, :9] = turned.reshape(-1, 9)
+        yield replace(each, targets=targets, weights=TURN_WEIGHT * each.weights)
 
 
 def solve_bones(

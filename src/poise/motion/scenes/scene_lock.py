@@ -15,7 +15,8 @@ import numpy as np
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root
-from poise.motion.clips.lock import LockOptions, lock_places
+from poise.motion.clips.lock import lock_places
+from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.result import Track
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.scene import Scene
