@@ -11,6 +11,7 @@ self         share of frames in which two parts of the robot are more than 5 mm 
 slip         horizontal motion of the front of the sole while the source's toe stands by a plain rule      mm a frame
 step         largest motion of a joint in one frame                                                        rad
 limbs        95th percentile of the angle between the limb bones of both bodies                            degrees
+touch        largest error of the gap between a hand and a part that it touches in the source              mm
 """
 
 from __future__ import annotations
@@ -45,7 +46,18 @@ LONGEST_S = 10.0
 METRES_PER_UNIT = 0.0254 / 0.45  # of these files
 DEEP_M = 5e-3
 TOES = {"left": "LeftToeBase", "right": "RightToeBase"}
-COLUMNS = {"frames": 7, "p99": 8, "worst": 8, "deep": 8, "self": 8, "slip": 8, "step": 7, "limbs": 7, "fps": 6}
+COLUMNS = {
+    "frames": 7,
+    "p99": 8,
+    "worst": 8,
+    "deep": 8,
+    "self": 8,
+    "slip": 8,
+    "step": 7,
+    "limbs": 7,
+    "touch": 7,
+    "fps": 6,
+}
 HEAD = f"{'':<11}{'clip':<8}" + "".join(f"{name:>{width}}" for name, width in COLUMNS.items())
 
 
@@ -61,6 +73,7 @@ class ClipVerdict:
     slip: float
     step: float
     limbs: float
+    touch: float
     fps: float
 
 
@@ -115,6 +128,7 @@ def judge_clip(judge: CollisionJudge, clip: poise.Motion, g1: poise.Model) -> Cl
         slip=judge.measure_slip(clip, q),
         step=float(np.abs(np.diff(q[:, 7:], axis=0)).max(initial=0.0)),
         limbs=float(np.degrees(np.percentile(carried.bone_errors, 95.0))),
+        touch=1e3 * max((touch.error for touch in carried.touches), default=np.nan),
         fps=len(q) / seconds,
     )
 
@@ -123,13 +137,13 @@ def print_row(category: str, name: str, v: ClipVerdict) -> None:
     """Print one row."""
     print(
         f"{category:<11}{name:<8}{v.frames:7d}{v.p99:8.1f}{v.worst:8.1f}{100 * v.deep:7.1f}%{100 * v.inside:7.1f}%"
-        f"{v.slip:8.3f}{v.step:7.3f}{v.limbs:7.1f}{v.fps:6.0f}",
+        f"{v.slip:8.3f}{v.step:7.3f}{v.limbs:7.1f}{v.touch:7.1f}{v.fps:6.0f}",
         flush=True,
     )
 
 
 def sum_up(rows: list[ClipVerdict]) -> ClipVerdict:
-    """Return the figures of a category: the worst of depths, steps and limbs, the mean over frames of the others."""
+    """Return the figures of a category: the worst of depths, steps, limbs and touch, otherwise means over frames."""
     frames = np.array([row.frames for row in rows], dtype=np.float64)
     slips = np.array([row.slip for row in rows])
     known = np.isfinite(slips)
@@ -142,6 +156,7 @@ def sum_up(rows: list[ClipVerdict]) -> ClipVerdict:
         slip=float(np.average(slips[known], weights=frames[known])) if known.any() else np.nan,
         step=max(row.step for row in rows),
         limbs=max(row.limbs for row in rows),
+        touch=max((row.touch for row in rows if np.isfinite(row.touch)), default=np.nan),
         fps=float(frames.sum() / sum(row.frames / row.fps for row in rows)),
     )
 

@@ -39,7 +39,13 @@ from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.region_shapes import Obstacle
 from poise.motion.contact.scene import Scene, read_scene
 from poise.motion.contact.soles import measure_size
-from poise.motion.retargeting.arms.branches import find_wrong_arms, leave_out, make_reachable, solve_arms
+from poise.motion.retargeting.arms.branches import (
+    find_wrong_arms,
+    find_wrong_legs,
+    leave_out,
+    make_reachable,
+    solve_limbs,
+)
 from poise.motion.retargeting.arms.hinges import limit_speed
 from poise.motion.retargeting.body_floor import find_lift, make_floor_limits
 from poise.motion.retargeting.branch_joiner import BranchJoiner, bridge_jumps
@@ -221,15 +227,16 @@ def solve_without_contacts(
     ]
     answer = solve_bones(guide, carrying, wanted, smooth, progress=progress)
     arms = find_wrong_arms(carrying, answer, clip.fps)
-    trunk = leave_out(wanted, arms)
-    if arms:  # they are solved after the trunk, which they must not move
+    limbs = [*arms, *find_wrong_legs(carrying, answer)]
+    trunk = leave_out(wanted, limbs)
+    if limbs:  # they are solved after the trunk, which they must not move
         answer = solve_bones(guide, carrying, trunk, smooth)
     kernel = Kernel(guide, trunk, HOLD_WEIGHT, 1.0, FREE_SMOOTHNESS * smooth, carrying.joints, (), FREE_STEPS)
     free = Motion(carrying.model, BranchJoiner(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
-    if arms:
+    if limbs:
         hinges = [joint for arm in arms for joint in arm.joints]
-        free = limit_speed(solve_arms(free, arms, wanted, FREE_SMOOTHNESS * smooth), hinges)
-        wanted = make_reachable(carrying.model, arms, wanted, free.q)
+        free = limit_speed(solve_limbs(free, limbs, wanted, FREE_SMOOTHNESS * smooth), hinges)
+        wanted = make_reachable(carrying.model, limbs, wanted, free.q)
         answer = solve_bones(guide, carrying, wanted, smooth, start=free.q)
         free = limit_speed(Motion(carrying.model, answer.q, clip.fps), hinges)
     lies = False

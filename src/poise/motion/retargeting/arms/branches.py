@@ -1,4 +1,4 @@
-"""Arms of a target: their goals and joints, solved after the trunk, so that arms hardly move the trunk.
+"""Limbs of a target: their goals and joints, solved after the trunk, so that arms hardly move the trunk.
 
 An arm that cannot follow the source, because of its ranges or because it is in the wrong branch, would otherwise tilt
 the whole body. So its targets are moved to at most `SHARED_RAD` from the pose that it reaches while the trunk follows
@@ -7,6 +7,8 @@ next frame in another. If an arm jumps or misses its goals, about 30 frames per 
 poses, one answer of each is chosen over the whole clip by dynamic programming, and the clip is solved from these:
 
     minimise  sum_t cost(t, i_t) dt + sum_t |q(t, i_t) - q(t-1, i_{t-1})|^2
+
+A leg is solved in the same way if it misses its goals by far, such as that of a body that kneels on one leg and sits.
 """
 
 from __future__ import annotations
@@ -30,18 +32,20 @@ from poise.spatial import Rotation
 
 __all__ = [
     "RATE",
-    "RobotArm",
+    "RobotLimb",
     "approach_directions",
     "approach_rotations",
     "find_arms",
     "find_wrong_arms",
+    "find_wrong_legs",
     "leave_out",
     "list_seeds",
     "make_reachable",
-    "solve_arms",
+    "solve_limbs",
 ]
 
 JUMP_RAD, MISSED_RAD = 0.4, 0.15  # a larger step at 30 frames per second, or a larger error, may be a wrong branch
+LEG_MISSED_RAD = 0.6  # error of a bone of a leg that is in a wrong branch; legs that kick lag by up to 0.55
 SHARED_RAD = 0.15  # of the error of an arm: the largest part that the trunk shares
 FULL_TURN = 2.0 * np.pi
 SEEDS = 12  # poses from which every frame is solved
@@ -51,8 +55,8 @@ RATE = 30.0  # frames per second that costs of frames are relative to
 
 
 @dataclass(frozen=True, eq=False)
-class RobotArm:
-    """An arm of the target.
+class RobotLimb:
+    """An arm or a leg of the target.
 
     Attributes:
         rows: The indices of its goals.
@@ -83,38 +87,54 @@ class RobotArm:
         return d
 
 
-def find_arms(carrying: CarryOver) -> list[RobotArm]:
+def find_arms(carrying: CarryOver) -> list[RobotLimb]:
     """List the arms that follow the source by directions; none if hands are placed relative to the hips."""
     if carrying.scales.arms is not None:
         return []
-    rows = {side: list_rows(carrying, side) for side in "lr"}
+    return find_limbs(carrying, ("clavicle", "shoulder", "elbow"), "hand")
+
+
+def find_limbs(carrying: CarryOver, bones: Sequence[str], end: str) -> list[RobotLimb]:
+    """List the limbs of both sides that have bones of given parts, without the joints that they share."""
+    rows = {side: list_rows(carrying, bones, end, side) for side in "lr"}
     above = {side: list_joints(carrying, rows[side]) for side in "lr"}
     shared = {joint.name for joint in above["l"]} & {joint.name for joint in above["r"]}
     trunk = [carrying.ours[part] for part in ("pelvis", "chest") if part in carrying.ours]
     shared |= {joint.name for frame in trunk for joint in carrying.model.joints_above(frame)}
-    return [arm for s in "lr" if (arm := make_arm(rows[s], [j for j in above[s] if j.name not in shared])) is not None]
+    found = (make_limb(rows[side], [joint for joint in above[side] if joint.name not in shared]) for side in "lr")
+    return [limb for limb in found if limb is not None]
 
 
-def find_wrong_arms(carrying: CarryOver, answer: ClipAnswer, fps: float) -> list[RobotArm]:
+def find_wrong_arms(carrying: CarryOver, answer: ClipAnswer, fps: float) -> list[RobotLimb]:
     """List all arms if one of them jumps or misses its goals in some frame; otherwise none."""
     arms, misses = find_arms(carrying), carrying.targets.weights * answer.errors[:, :, 1]
     return arms if any(may_be_wrong(arm, answer.q, misses[:, arm.rows], fps) for arm in arms if arm.hinged) else []
 
 
-def leave_out(wanted: Sequence[ClipGoal], arms: Sequence[RobotArm]) -> list[ClipGoal]:
-    """Return the goals without those of arms."""
-    rows = {i for arm in arms for i in arm.rows}
+def find_wrong_legs(carrying: CarryOver, answer: ClipAnswer) -> list[RobotLimb]:
+    """List the legs with a bone far from its direction in two frames in a row: a single one may be a T-pose."""
+    if carrying.scales.given or len(answer.q) < 2:  # ankles that are placed have other goals
+        return []
+    bones = [i for i, (_, kind, _) in enumerate(carrying.goal_rows) if kind == "bone"]
+    lasting = np.minimum(answer.errors[1:, :, 1], answer.errors[:-1, :, 1]).max(axis=0)
+    legs = find_limbs(carrying, ("hip", "knee"), "foot")
+    return [leg for leg in legs if leg.hinged and any(lasting[i] > LEG_MISSED_RAD for i in leg.rows if i in bones)]
+
+
+def leave_out(wanted: Sequence[ClipGoal], limbs: Sequence[RobotLimb]) -> list[ClipGoal]:
+    """Return the goals without those of limbs."""
+    rows = {i for limb in limbs for i in limb.rows}
     return [goal for i, goal in enumerate(wanted) if i not in rows]
 
 
-def list_rows(carrying: CarryOver, side: str) -> list[int]:
-    """List the indices of the goals of an arm: the directions of its bones, and the rotation of its hand."""
-    bones = {carrying.ours.get(f"{part}_{side}") for part in ("clavicle", "shoulder", "elbow")}
+def list_rows(carrying: CarryOver, bones: Sequence[str], end: str, side: str) -> list[int]:
+    """List the indices of the goals of a limb: the directions of its bones, and the rotation of its end."""
+    frames = {carrying.ours.get(f"{part}_{side}") for part in bones}
     return [
         i
         for i, (goal, kind, how) in enumerate(carrying.goal_rows)
-        if (kind == "hand" and how == side)
-        or (kind in ("bone", "clavicle") and isinstance(goal, Align) and goal.frame in bones)
+        if (kind == end and how == side)
+        or (kind in ("bone", "clavicle") and isinstance(goal, Align) and goal.frame in frames)
     ]
 
 
@@ -132,21 +152,21 @@ def list_joints(carrying: CarryOver, rows: Sequence[int]) -> list[Joint]:
     ]
 
 
-def make_arm(rows: list[int], joints: list[Joint]) -> RobotArm | None:
-    """Return an arm, or None if it has no joints or no goals."""
+def make_limb(rows: list[int], joints: list[Joint]) -> RobotLimb | None:
+    """Return a limb, or None if it has no joints or no goals."""
     if not rows or not joints:
         return None
     columns = np.concatenate([np.arange(joint.q.start, joint.q.stop) for joint in joints])
     endless = np.array([joint.kind == "continuous" for joint in joints for _ in range(joint.q.start, joint.q.stop)])
-    return RobotArm(tuple(rows), tuple(joints), columns, all(joint.kind in HINGES for joint in joints), endless)
+    return RobotLimb(tuple(rows), tuple(joints), columns, all(joint.kind in HINGES for joint in joints), endless)
 
 
-def solve_arms(body: Motion, arms: Sequence[RobotArm], wanted: Sequence[ClipGoal], smooth: float) -> Motion:
-    """Return the motion of a trunk with that of its arms.
+def solve_limbs(body: Motion, arms: Sequence[RobotLimb], wanted: Sequence[ClipGoal], smooth: float) -> Motion:
+    """Return the motion of a trunk with that of its limbs.
 
     Args:
-        body: The motion of the trunk, with the arms in their initial poses.
-        arms: The arms.
+        body: The motion of the trunk, with the limbs in their initial poses.
+        arms: The arms and legs.
         wanted: The goals of all parts.
         smooth: The spread of changes in time; 1 is 0.1 s.
     """
@@ -185,18 +205,18 @@ def pick(targets: Floats | None, at: Ints) -> Floats | None:
     return None if targets is None else targets[at]
 
 
-def may_be_wrong(arm: RobotArm, q: Floats, misses: Floats, fps: float) -> bool:
+def may_be_wrong(arm: RobotLimb, q: Floats, misses: Floats, fps: float) -> bool:
     """Return whether an arm jumps or misses its goals in some frame of a clip, (frames, nq)."""
     step = np.abs(arm.measure_steps(q[:, arm.columns])).max(initial=0.0) * fps / RATE
     return bool(step > JUMP_RAD or misses.max(initial=0.0) > MISSED_RAD)
 
 
-def measure_cost(arm: RobotArm, q: Floats, misses: Floats, fps: float) -> float:
+def measure_cost(arm: RobotLimb, q: Floats, misses: Floats, fps: float) -> float:
     """Return the cost of an arm over a clip, (frames, nq), as minimised by `choose_answers`."""
     return float((misses**2).sum() * RATE / fps + FLIP_COST * (arm.measure_steps(q[:, arm.columns]) ** 2).sum())
 
 
-def list_seeds(model: Model, arm: RobotArm) -> Floats:
+def list_seeds(model: Model, arm: RobotLimb) -> Floats:
     """List poses of an arm that are spread over its ranges, (seeds, columns); ranges beyond half a turn are cut."""
     at = np.concatenate([np.arange(joint.v.start, joint.v.stop) for joint in arm.joints])
     rest = model.rest[arm.columns]
@@ -211,7 +231,7 @@ def list_seeds(model: Model, arm: RobotArm) -> Floats:
 
 
 def list_answers(
-    body: Motion, own: Sequence[ClipGoal], joints: Sequence[str], arms: Sequence[RobotArm]
+    body: Motion, own: Sequence[ClipGoal], joints: Sequence[str], arms: Sequence[RobotLimb]
 ) -> list[tuple[Floats, Floats]]:
     """List answers for all frames and their weighted errors, (frames, goals), each frame solved by itself."""
     kernel = Kernel(body, own, HOLD_WEIGHT, 1.0, 0.0, joints, (), SEED_STEPS)
@@ -233,7 +253,7 @@ def solve_frames(kernel: Kernel, start: Floats, steps: int) -> tuple[Floats, Flo
     return q, (kernel.weights * errors[:, :, 1])[:, kernel.order]
 
 
-def choose_answers(arm: RobotArm, layers: Floats, misses: Floats, fps: float) -> Floats:
+def choose_answers(arm: RobotLimb, layers: Floats, misses: Floats, fps: float) -> Floats:
     """Return the path of an arm through the answers of its frames, (frames, columns), with the least cost.
 
     Args:
@@ -256,7 +276,7 @@ def choose_answers(arm: RobotArm, layers: Floats, misses: Floats, fps: float) ->
     return arm.unwrap(path)
 
 
-def make_reachable(model: Model, arms: Sequence[RobotArm], wanted: Sequence[ClipGoal], q: Floats) -> list[ClipGoal]:
+def make_reachable(model: Model, arms: Sequence[RobotLimb], wanted: Sequence[ClipGoal], q: Floats) -> list[ClipGoal]:
     """Return the goals with targets of arms that poses, (frames, nq), miss by at most `SHARED_RAD`."""
     out = list(wanted)
     for i in (i for arm in arms for i in arm.rows):

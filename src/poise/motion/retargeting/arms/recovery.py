@@ -15,7 +15,7 @@ import numpy as np
 
 from poise.arrays import Floats, Ints
 from poise.motion.clips.whole_clip import Window
-from poise.motion.retargeting.arms.branches import RobotArm, find_arms, list_seeds
+from poise.motion.retargeting.arms.branches import RobotLimb, find_arms, list_seeds
 from poise.motion.retargeting.arms.hinges import FASTEST_RAD_S
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.result import HOLD_WEIGHT
@@ -47,7 +47,7 @@ class ArmState:
         searched: The rotations of its targets at the end of the latest search, (goals, 9).
     """
 
-    arm: RobotArm
+    arm: RobotLimb
     seeds: Floats
     rows: Ints
     missed: int = 0
