@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import poise
+import walkers
 from dirt import move_root
 from falls import fall
 from poise import Motion
@@ -15,8 +16,8 @@ from poise.motion.clips.lock import lock_places
 from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.contact.body_heights import measure_heights
-from poise.motion.retargeting.body_floor import spread_peaks
-from poise.motion.retargeting.offline import hold_above_floor
+from poise.motion.retargeting.body_floor import measure_depth, spread_peaks
+from poise.motion.retargeting.offline import HELD_SINK_M, hold_above_floor
 from walks import make_walk
 
 
@@ -42,6 +43,12 @@ def test_a_body_that_lies_down_stays_above_the_floor():
     carried = retarget(fall(depth=0.0), poise.load("humanoid", scale=0.6))
     assert carried.quality.sink_max < 2.0
     assert "below the floor" not in carried.why()
+
+
+def test_contacts_that_pull_a_character_into_the_floor_are_held_above_it_again():
+    """After two rounds of holding it above the floor, a part of this body is still 30 mm deep."""
+    carried = retarget(fall(depth=0.15), walkers.make_character())
+    assert measure_depth(carried.motion) < HELD_SINK_M
 
 
 def test_a_stream_that_lies_down_stays_above_the_floor():

@@ -20,7 +20,7 @@ from poise.limits import Limit
 from poise.limits.support_points import PointClearance
 from poise.motion.contact.body_heights import SOLE_SLACK, list_near, measure_heights
 
-__all__ = ["NEAR_FLOOR_M", "find_lift", "make_floor_limits", "spread_peaks"]
+__all__ = ["NEAR_FLOOR_M", "find_lift", "make_floor_limits", "measure_depth", "spread_peaks"]
 
 # lengths are for a body of 1.75 m
 LEAST_DEPTH_M = 1.2e-2  # of a part that makes the whole body keep above the floor; swinging shins dip by less
@@ -42,6 +42,12 @@ def find_lift(free: Motion, size: float) -> Floats | None:
     usual = np.median(np.stack([padded[:-2], depths, padded[2:]]), axis=0)
     usual[[0, -1]] = np.minimum(depths[[0, -1]], depths[[min(1, len(depths) - 1), max(len(depths) - 2, 0)]])
     return np.maximum(spread_peaks(usual, max(1, round(LIFT_S * free.fps))), depths)
+
+
+def measure_depth(motion: Motion) -> float:
+    """Return the largest depth of a part, except the feet, below the floor [m]; at least 0."""
+    found = measure_heights(motion)
+    return 0.0 if found is None else max(0.0, float(found.depths.max()))
 
 
 def spread_peaks(heights: Floats, radius: int) -> Floats:

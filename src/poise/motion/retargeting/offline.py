@@ -47,7 +47,7 @@ from poise.motion.retargeting.arms.branches import (
     solve_limbs,
 )
 from poise.motion.retargeting.arms.hinges import limit_speed
-from poise.motion.retargeting.body_floor import find_lift, make_floor_limits
+from poise.motion.retargeting.body_floor import find_lift, make_floor_limits, measure_depth
 from poise.motion.retargeting.branch_joiner import BranchJoiner, bridge_jumps
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground
@@ -69,7 +69,8 @@ FREE_STEPS, LOCK_STEPS = 8, 8  # without contacts, and with them
 TOUCH_ROUNDS, TOUCH_STEPS = 2, 4  # corrections of touch, and the steps of each
 BRIDGE_ROUNDS = 3  # of frames that jump while contacts are held above the floor
 TURN_WEIGHT = 1.4  # of bones and parts while contacts are held above the floor
-FLOOR_ROUNDS = 2  # of the parts that are kept above the floor
+FLOOR_ROUNDS = 4  # of the parts that are kept above the floor
+HELD_SINK_M = 2e-3  # of a body of 1.75 m, into the floor: a deeper one is held above it once more
 MOST_SINK_M = 1e-3  # of a body of 1.75 m, into the floor or a scene, while its limbs are kept apart
 SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
 
@@ -314,7 +315,7 @@ def hold_above_floor(
         kept = (*options.limits, *make_floor_limits(near, size))
         # a few steps do not find poses with contacts and the floor
         track = lock_smoothly(free, held, replace(options, limits=kept, max_steps=None, start=start), root)
-        if find_lift(track.motion, size) is None:
+        if measure_depth(track.motion) < HELD_SINK_M * size:
             break
         start = track.motion.q
         near = Motion(near.model, np.concatenate([near.q, start]), near.fps)
