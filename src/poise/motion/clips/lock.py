@@ -35,7 +35,7 @@ from poise.motion.contact.floor_levels import SAME_FLOOR_M
 from poise.motion.contact.floors import find_heights_below, list_swinging
 from poise.motion.contact.ledger import Contact, Contacts, Place, find_kind, flag_contact
 from poise.motion.contact.rigid_places import MAX_PLACE_SHIFT, fit_places, measure_shift
-from poise.motion.contact.soles import measure_giant
+from poise.motion.contact.soles import measure_giant, measure_size
 from poise.motion.contact.tilt import TiltedSoles
 
 __all__ = ["lock", "lock_places"]
@@ -45,7 +45,7 @@ SHIFT_ROUNDS = 3  # rounds in which places move to the mean of the body's points
 FIND_ROUNDS = 2  # rounds in which contacts are found that show only after others are held
 RELEASE_ROUNDS = 3  # rounds in which contacts that do not hold are released
 FLOOR_DISTANCE = 0.05  # m: points that stay farther above the floor cannot sink into it
-FAR_PLACE = 0.1  # m: the body is moved nearer to places farther away before it is held there
+FAR_PLACE = 0.1  # m, of a body of 1.75 m: the body is moved nearer to places farther away before it is held there
 EXACT_HOLD = 1e-9  # m: a place held to within this distance is not moved
 SAME_PLACE = 1e-7  # m: smaller changes of a place are ignored
 MOST_RELEASE_ERROR = 2e-3  # m: contacts with a smaller error are reported but stay held
@@ -171,7 +171,12 @@ def shift_places(
         goals = list_goals(clip, ledger, tipping, options.size)
         if not goals and not options.limits and not options.extra:
             return ledger, q, {}, broken
-        if start is None and not round_ and options.approach and measure_pull(clip, ledger) > FAR_PLACE * options.size:
+        if (
+            start is None
+            and not round_
+            and options.approach
+            and measure_pull(clip, ledger) > FAR_PLACE * measure_size(clip)
+        ):
             q = options.solve_softly(clip, goals)
         answer = options.solve(clip, goals, q)
         q, broken = answer.q, answer.broken

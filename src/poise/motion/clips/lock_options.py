@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.limits import Limit
+from poise.motion.clips.clip_limits import part_limits
 from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
 
 __all__ = ["LockOptions"]
 
-SOFT_WEIGHT, SOFT_STEPS = 5.0, 12  # of contacts that are not held exactly yet [1 / L], and the steps of their solve
+SOFT_WEIGHT, SOFT_STEPS = 5.0, 12  # of contacts that are not held exactly yet, and the steps of their solve
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +55,10 @@ class LockOptions:
         )
 
     def solve_softly(self, clip: Motion, goals: list[ClipGoal]) -> Floats:
-        """Return configurations nearer to the goals than those of `clip`, without holding any goal exactly."""
+        """Return configurations nearer to the goals than those of `clip`; none is held exactly, and no rate is kept."""
         near = [
             replace(goal, weights=SOFT_WEIGHT * goal.weights if goal.hard else goal.weights, hard=False)
             for goal in goals
         ]
-        return replace(self, max_steps=SOFT_STEPS).solve(clip, near).q
+        lasting = tuple(part_limits(self.limits)[0])
+        return replace(self, limits=lasting, max_steps=SOFT_STEPS).solve(clip, near).q

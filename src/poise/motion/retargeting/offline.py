@@ -40,13 +40,14 @@ from poise.motion.contact.region_shapes import Obstacle
 from poise.motion.contact.scene import Scene, read_scene
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.arms.branches import (
+    RobotLimb,
     find_wrong_arms,
     find_wrong_legs,
     leave_out,
     make_reachable,
     solve_limbs,
 )
-from poise.motion.retargeting.arms.hinges import limit_speed
+from poise.motion.retargeting.arms.hinges import FASTEST_LEG_RAD_S, limit_speed
 from poise.motion.retargeting.body_floor import find_lift, make_floor_limits, measure_depth
 from poise.motion.retargeting.branch_joiner import BranchJoiner, bridge_jumps
 from poise.motion.retargeting.correspondence import CarryOver
@@ -228,18 +229,18 @@ def solve_without_contacts(
     ]
     answer = solve_bones(guide, carrying, wanted, smooth, progress=progress)
     arms = find_wrong_arms(carrying, answer, clip.fps)
-    limbs = [*arms, *find_wrong_legs(carrying, answer)]
+    legs = find_wrong_legs(carrying, answer, clip.fps)
+    limbs = [*arms, *legs]
     trunk = leave_out(wanted, limbs)
     if limbs:  # they are solved after the trunk, which they must not move
         answer = solve_bones(guide, carrying, trunk, smooth)
     kernel = Kernel(guide, trunk, HOLD_WEIGHT, 1.0, FREE_SMOOTHNESS * smooth, carrying.joints, (), FREE_STEPS)
     free = Motion(carrying.model, BranchJoiner(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
     if limbs:
-        hinges = [joint for arm in arms for joint in arm.joints]
-        free = limit_speed(solve_limbs(free, limbs, wanted, FREE_SMOOTHNESS * smooth), hinges)
+        free = limit_limbs(solve_limbs(free, limbs, wanted, FREE_SMOOTHNESS * smooth), arms, legs)
         wanted = make_reachable(carrying.model, limbs, wanted, free.q)
         answer = solve_bones(guide, carrying, wanted, smooth, start=free.q)
-        free = limit_speed(Motion(carrying.model, answer.q, clip.fps), hinges)
+        free = limit_limbs(Motion(carrying.model, answer.q, clip.fps), arms, legs)
     lies = False
     if ledger.floor is not None and carrying.root is not None and carrying.moves:
         free, lies = keep_above_floor(free, carrying, wanted, smooth)
@@ -320,6 +321,12 @@ def hold_above_floor(
         start = track.motion.q
         near = Motion(near.model, np.concatenate([near.q, start]), near.fps)
     return replace(track, limits=options.limits)
+
+
+def limit_limbs(motion: Motion, arms: Sequence[RobotLimb], legs: Sequence[RobotLimb]) -> Motion:
+    """Return the motion with the speed of the hinges of limbs limited."""
+    motion = limit_speed(motion, [joint for arm in arms for joint in arm.joints])
+    return limit_speed(motion, [joint for leg in legs for joint in leg.joints], FASTEST_LEG_RAD_S)
 
 
 def keep_directions(free: Motion, wanted: Sequence[ClipGoal]) -> Iterator[ClipGoal]:

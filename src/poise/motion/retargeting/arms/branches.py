@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from poise.arrays import Floats, Ints
@@ -45,7 +46,8 @@ __all__ = [
 ]
 
 JUMP_RAD, MISSED_RAD = 0.4, 0.15  # a larger step at 30 frames per second, or a larger error, may be a wrong branch
-LEG_MISSED_RAD = 0.6  # error of a bone of a leg that is in a wrong branch; legs that kick lag by up to 0.55
+# Error of a bone of a leg that is in a wrong branch, and its least time [s]; legs that kick lag by up to 0.55 rad.
+LEG_MISSED_RAD, LEG_MISSED_S = 0.6, 0.07
 SHARED_RAD = 0.15  # of the error of an arm: the largest part that the trunk shares
 FULL_TURN = 2.0 * np.pi
 SEEDS = 12  # poses from which every frame is solved
@@ -111,12 +113,13 @@ def find_wrong_arms(carrying: CarryOver, answer: ClipAnswer, fps: float) -> list
     return arms if any(may_be_wrong(arm, answer.q, misses[:, arm.rows], fps) for arm in arms if arm.hinged) else []
 
 
-def find_wrong_legs(carrying: CarryOver, answer: ClipAnswer) -> list[RobotLimb]:
-    """List the legs with a bone far from its direction in two frames in a row: a single one may be a T-pose."""
-    if carrying.scales.given or len(answer.q) < 2:  # ankles that are placed have other goals
+def find_wrong_legs(carrying: CarryOver, answer: ClipAnswer, fps: float) -> list[RobotLimb]:
+    """List the legs with a bone far from its direction for `LEG_MISSED_S`: a single frame may be a T-pose."""
+    run = max(2, round(LEG_MISSED_S * fps))
+    if carrying.scales.given or carrying.tips or len(answer.q) < run:  # ankles that are placed have other goals
         return []
     bones = [i for i, (_, kind, _) in enumerate(carrying.goal_rows) if kind == "bone"]
-    lasting = np.minimum(answer.errors[1:, :, 1], answer.errors[:-1, :, 1]).max(axis=0)
+    lasting = sliding_window_view(answer.errors[:, :, 1], run, axis=0).min(axis=2).max(axis=0)
     legs = find_limbs(carrying, ("hip", "knee"), "foot")
     return [leg for leg in legs if leg.hinged and any(lasting[i] > LEG_MISSED_RAD for i in leg.rows if i in bones)]
 
@@ -161,42 +164,42 @@ def make_limb(rows: list[int], joints: list[Joint]) -> RobotLimb | None:
     return RobotLimb(tuple(rows), tuple(joints), columns, all(joint.kind in HINGES for joint in joints), endless)
 
 
-def solve_limbs(body: Motion, arms: Sequence[RobotLimb], wanted: Sequence[ClipGoal], smooth: float) -> Motion:
+def solve_limbs(body: Motion, limbs: Sequence[RobotLimb], wanted: Sequence[ClipGoal], smooth: float) -> Motion:
     """Return the motion of a trunk with that of its limbs.
 
     Args:
         body: The motion of the trunk, with the limbs in their initial poses.
-        arms: The arms and legs.
+        limbs: The arms and legs.
         wanted: The goals of all parts.
         smooth: The spread of changes in time; 1 is 0.1 s.
     """
-    own = [wanted[i] for arm in arms for i in arm.rows]
+    own = [wanted[i] for limb in limbs for i in limb.rows]
     weights = np.stack([goal.weights for goal in own], axis=1)
-    joints = [joint.name for arm in arms for joint in arm.joints]
-    ends = np.cumsum([0, *(len(arm.rows) for arm in arms)])
+    joints = [joint.name for limb in limbs for joint in limb.joints]
+    ends = np.cumsum([0, *(len(limb.rows) for limb in limbs)])
 
     def relax(start: Floats) -> tuple[Floats, Floats]:
         found = solve_whole(body, own, start=start, hold=HOLD_WEIGHT, smooth=smooth, joints=joints, steps=ARM_STEPS)
         return found.q, weights * found.errors[:, :, 1]
 
     q, misses = relax(body.q)
-    parts = [(arm, slice(*ends[k : k + 2])) for k, arm in enumerate(arms) if arm.hinged]
-    wrong = [(arm, part) for arm, part in parts if may_be_wrong(arm, q, misses[:, part], body.fps)]
+    parts = [(limb, slice(*ends[k : k + 2])) for k, limb in enumerate(limbs) if limb.hinged]
+    wrong = [(limb, part) for limb, part in parts if may_be_wrong(limb, q, misses[:, part], body.fps)]
     if wrong:
         every = max(1, round(body.fps / RATE))
         at = np.arange(0, len(body), every)
         some = [replace(goal, targets=pick(goal.targets, at), weights=goal.weights[at]) for goal in own]
         sparse = Motion(body.model, body.q[at], body.fps / every)
-        listed = [(q[at], misses[at]), *list_answers(sparse, some, joints, [arm for arm, _ in wrong])]
+        listed = [(q[at], misses[at]), *list_answers(sparse, some, joints, [limb for limb, _ in wrong])]
         layers, costs = (np.stack(each, axis=1) for each in zip(*listed, strict=True))
         start, times = q.copy(), np.arange(len(body))
-        for arm, part in wrong:
-            path = choose_answers(arm, layers[:, :, arm.columns], costs[:, :, part], sparse.fps)
-            start[:, arm.columns] = np.stack([np.interp(times, at, column) for column in path.T], axis=1)
+        for limb, part in wrong:
+            path = choose_answers(limb, layers[:, :, limb.columns], costs[:, :, part], sparse.fps)
+            start[:, limb.columns] = np.stack([np.interp(times, at, column) for column in path.T], axis=1)
         other, then = relax(start)
-        for arm, part in wrong:
-            before, after = (measure_cost(arm, *x, body.fps) for x in ((q, misses[:, part]), (other, then[:, part])))
-            q[:, arm.columns] = arm.unwrap((other if after < before else q)[:, arm.columns])
+        for limb, part in wrong:
+            before, after = (measure_cost(limb, *x, body.fps) for x in ((q, misses[:, part]), (other, then[:, part])))
+            q[:, limb.columns] = limb.unwrap((other if after < before else q)[:, limb.columns])
     return Motion(body.model, q, body.fps)
 
 
@@ -205,21 +208,21 @@ def pick(targets: Floats | None, at: Ints) -> Floats | None:
     return None if targets is None else targets[at]
 
 
-def may_be_wrong(arm: RobotLimb, q: Floats, misses: Floats, fps: float) -> bool:
-    """Return whether an arm jumps or misses its goals in some frame of a clip, (frames, nq)."""
-    step = np.abs(arm.measure_steps(q[:, arm.columns])).max(initial=0.0) * fps / RATE
+def may_be_wrong(limb: RobotLimb, q: Floats, misses: Floats, fps: float) -> bool:
+    """Return whether a limb jumps or misses its goals in some frame of a clip, (frames, nq)."""
+    step = np.abs(limb.measure_steps(q[:, limb.columns])).max(initial=0.0) * fps / RATE
     return bool(step > JUMP_RAD or misses.max(initial=0.0) > MISSED_RAD)
 
 
-def measure_cost(arm: RobotLimb, q: Floats, misses: Floats, fps: float) -> float:
-    """Return the cost of an arm over a clip, (frames, nq), as minimised by `choose_answers`."""
-    return float((misses**2).sum() * RATE / fps + FLIP_COST * (arm.measure_steps(q[:, arm.columns]) ** 2).sum())
+def measure_cost(limb: RobotLimb, q: Floats, misses: Floats, fps: float) -> float:
+    """Return the cost of a limb over a clip, (frames, nq), as minimised by `choose_answers`."""
+    return float((misses**2).sum() * RATE / fps + FLIP_COST * (limb.measure_steps(q[:, limb.columns]) ** 2).sum())
 
 
-def list_seeds(model: Model, arm: RobotLimb) -> Floats:
-    """List poses of an arm that are spread over its ranges, (seeds, columns); ranges beyond half a turn are cut."""
-    at = np.concatenate([np.arange(joint.v.start, joint.v.stop) for joint in arm.joints])
-    rest = model.rest[arm.columns]
+def list_seeds(model: Model, limb: RobotLimb) -> Floats:
+    """List poses of a limb that are spread over its ranges, (seeds, columns); ranges beyond half a turn are cut."""
+    at = np.concatenate([np.arange(joint.v.start, joint.v.stop) for joint in limb.joints])
+    rest = model.rest[limb.columns]
     low, high = np.maximum(model.lower[at], rest - np.pi), np.minimum(model.upper[at], rest + np.pi)
     # the additive recurrence of the plastic constant's generalisation (Roberts 2018) fills a box evenly
     root = 2.0
@@ -253,11 +256,11 @@ def solve_frames(kernel: Kernel, start: Floats, steps: int) -> tuple[Floats, Flo
     return q, (kernel.weights * errors[:, :, 1])[:, kernel.order]
 
 
-def choose_answers(arm: RobotLimb, layers: Floats, misses: Floats, fps: float) -> Floats:
-    """Return the path of an arm through the answers of its frames, (frames, columns), with the least cost.
+def choose_answers(limb: RobotLimb, layers: Floats, misses: Floats, fps: float) -> Floats:
+    """Return the path of a limb through the answers of its frames, (frames, columns), with the least cost.
 
     Args:
-        arm: The arm.
+        limb: The limb.
         layers: The answers of each frame, (frames, answers, columns).
         misses: Their weighted errors, (frames, answers, goals).
         fps: Frames per second.
@@ -265,7 +268,7 @@ def choose_answers(arm: RobotLimb, layers: Floats, misses: Floats, fps: float) -
     costs = (misses**2).sum(axis=2) * RATE / fps
     total, back = costs[0], np.zeros(layers.shape[:2], dtype=np.int64)
     for t in range(1, len(layers)):
-        away = (arm.subtract(layers[t][None], layers[t - 1][:, None]) ** 2).sum(axis=2)
+        away = (limb.subtract(layers[t][None], layers[t - 1][:, None]) ** 2).sum(axis=2)
         tried = total[:, None] + FLIP_COST * away
         back[t] = tried.argmin(axis=0)
         total = tried.min(axis=0) + costs[t]
@@ -273,7 +276,7 @@ def choose_answers(arm: RobotLimb, layers: Floats, misses: Floats, fps: float) -
     for t in range(len(layers) - 1, -1, -1):
         path[t] = layers[t, at]
         at = int(back[t, at])
-    return arm.unwrap(path)
+    return limb.unwrap(path)
 
 
 def make_reachable(model: Model, arms: Sequence[RobotLimb], wanted: Sequence[ClipGoal], q: Floats) -> list[ClipGoal]:

@@ -24,12 +24,12 @@ def find_leader(model: Model, joint: Joint) -> Joint:
     return joint
 
 
-def limit_speed(motion: Motion, joints: Sequence[Joint]) -> Motion:
-    """Return the motion with the speed of the given hinges limited to `FASTEST_RAD_S`.
+def limit_speed(motion: Motion, joints: Sequence[Joint], fastest: float = FASTEST_RAD_S) -> Motion:
+    """Return the motion with the speed of the given hinges limited to `fastest` [rad/s].
 
     A motion that is faster in most of its frames stays as it is: it is meant to be fast.
     """
-    q, most = np.array(motion.q), FASTEST_RAD_S / motion.fps
+    q, most = np.array(motion.q), fastest / motion.fps
     columns = np.array([joint.q.start for joint in joints if joint.kind in HINGES], dtype=np.int64)
     steps = np.abs(np.diff(q[:, columns], axis=0))
     if not steps.size or np.median(steps.max(axis=1)) > most:
