@@ -14,7 +14,7 @@ from poise.limits.capsules import body_capsules, capsule_distances
 from poise.limits.pairs import choose_pairs
 from poise.motion import Contacts, contacts, edit, lock, quality, track
 from poise.motion.clips import lock as lock_file
-from poise.motion.clips import whole_clip
+from poise.motion.clips import lock_options, whole_clip
 from walks import make_walk, put_skate_in
 
 TCP = "panda_hand_tcp"
@@ -225,7 +225,7 @@ def test_the_work_of_a_lock_is_bounded(body, speed, skating, monkeypatch):
         counts.append(answer.systems)
         return answer
 
-    monkeypatch.setattr(lock_file, "solve_whole", count)
+    monkeypatch.setattr(lock_options, "solve_whole", count)
     out = lock(make_dog(20) if body == "dog" else skating[:30], limits=Speed(speed))
     assert measure_rates(out.motion)[0].max() <= speed * (1.0 + 1e-12)
     assert len(counts) <= lock_file.RELEASE_ROUNDS * lock_file.SHIFT_ROUNDS
