@@ -13,7 +13,7 @@ void allot(ClipData& clip) {
   clip.trial = clip.q;
   clip.displacement.assign(frames * n, 0.0);
   clip.step.assign(frames * n, 0.0);
-  clip.coupled_step.assign(frames * n, 0.0);
+  clip.coupled_step.assign((frames + 2) * block, 0.0);
   clip.alone.assign(3 * frames, 0.0);
   clip.gradient.assign(frames * n, 0.0);
   clip.held.assign(frames * n, 0);
@@ -24,6 +24,9 @@ void allot(ClipData& clip) {
   clip.front.assign(static_cast<std::size_t>(size_of_front<double>(s.n_v)), 0.0);
   clip.factors.assign(frames * static_cast<std::size_t>(size_of_band_frame<double>(s.n_v)), 0.0);
   const std::size_t limits = s.limits.size(), most = m + limits;  // rows of one frame
+  clip.packed_force.assign(block, 0.0);
+  clip.packed_rest.assign(most, 0.0);
+  clip.packed_before.assign(m + 1, 0);
   clip.limit_rows.assign(limits * n, 0.0);
   clip.limit_rest.assign(limits, 0.0);
   clip.gaps.assign(frames, 0.0);

@@ -36,6 +36,8 @@ struct ClipData {
 
   // memory
   std::vector<double> trial, displacement, step, gradient, rows, J, front, factors, scratch;
+  std::vector<double> packed_force, packed_rest;  // of one frame: J^T r of coupled velocities; residuals of packed rows
+  std::vector<int> packed_before;                 // of one frame: the number of packed rows before each row
   std::vector<double> nearest;                 // 2 n_q: of one frame, the pose nearest to its hard goals, and its start
   std::vector<double> limit_rows, limit_rest;  // of one frame: rows of limits, and their gaps
   std::vector<double> pace, rate_force, rate_couplings;  // for speeds and accelerations: see run/clip/rates.h

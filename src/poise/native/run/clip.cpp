@@ -119,14 +119,16 @@ class Clip : public FrameCorrection {
     return inside(t - 1) + 4.0 * inside(t) + inside(t + 1);
   }
 
-  // minus half the gradient of hold and smooth at one velocity of one frame
-  S pull(int t, int c) const {
-    const S* x = d.displacement.data() + c;
-    S sum = d.hold[at(c)] * x[at(t) * at(n)] - (d.timed ? d.rate_force[at(t) * at(n) + at(c)] : 0.0);
+  // minus half the gradient of hold, smooth and rates, at all velocities of one frame
+  void pull(int t, S* force) {
+    const S* x = of_frame(d.displacement, t);
+    for (int c = 0; c < n; ++c) force[c] = -d.hold[at(c)] * x[c];
     for (int k = std::max(t - 2, 0); k <= std::min(t + 2, d.frames - 1); ++k) {
-      sum += d.smooth[at(c)] * coupling(std::min(t, k), std::abs(t - k)) * x[at(k) * at(n)];
+      const S factor = coupling(std::min(t, k), std::abs(t - k));
+      const S* other = of_frame(d.displacement, k);
+      for (int c = 0; c < n; ++c) force[c] -= d.smooth[at(c)] * factor * other[c];
     }
-    return -sum;
+    for (int c = 0; c < n && d.timed; ++c) force[c] += force_of(t)[c];
   }
 
   // whether a joint at the end of its range is pushed out of it
@@ -136,93 +138,109 @@ class Clip : public FrameCorrection {
     return (q[f.q_index] <= f.lower && force < 0.0) || (q[f.q_index] >= f.upper && force > 0.0);
   }
 
-  // J, rows and force of a frame; the velocities that are held there
-  void assemble_frame(int t, S weight) {
+  // The packed rows and the force of a frame, and the velocities that are held there; returns the number of rows.
+  int assemble_frame(int t, S weight) {
     const S* q = q_of(d.q, t);
     look_at_frame(t, q, weight, d.rows.data(), solver.state.errors);
     assemble(problem, q, solver.state.placements, targets_of(t), d.J.data(), solver.state.room);
-    scale_rows(t, weight, d.J.data(), n, m);
     find_limit_rows(q, tuning.clear, tuning.clear, weight);
-    for (int c = 0; c < n; ++c) {
-      S force = pull(t, c);
-      for (int r = 0; r < m; ++r) force += d.J[at(c * m + r)] * d.rows[at(r)];
-      for (int k = 0; k < n_near; ++k) force += d.limit_rows[at(k) * at(n) + at(c)] * d.limit_rest[at(k)];
-      const bool held = d.frozen[at(t)] || pushed_out(c, q, force);
-      d.held[at(t) * at(n) + at(c)] = held;
-      of_frame(d.gradient, t)[c] = held ? 0.0 : force;
+    S *force = of_frame(d.gradient, t), *packed_force = d.packed_force.data();
+    const int wide = band_block<S>(n_coupled()), packed = pack_rows_of(t, weight);
+    std::fill_n(packed_force, wide, 0.0);
+    for (int r = 0; r < packed; ++r) {
+      const S* row = d.scratch.data() + at(r) * at(wide);
+      for (int k = 0; k < wide; ++k) packed_force[k] += row[k] * d.packed_rest[at(r)];
     }
-  }
-
-  // adds J^T J of the frame to block `which` of the front, with its diagonal and the right side
-  void add_frame(const BandFront<S>& front, int which, int t, S damping) {
-    const int base = which * front.block;
-    const char* held = d.held.data() + at(t) * at(n);
-    const int packed = pack_rows_of(t, held);
-    constexpr int W = Strip<S>::width;
-    const int wide = front.block;
-    for (int j = 0; j < wide; j += W) {
-      for (int i = j; i < wide; i += W)
-        add_normal_block(packed, i, j, front.A + (base)*front.stride + base, front.stride, wide);
+    pull(t, force);
+    for (int k = 0; k < n_coupled(); ++k) force[d.coupled[at(k)]] += packed_force[k];
+    char* held = d.held.data() + at(t) * at(n);
+    for (int c = 0; c < n; ++c) {
+      held[c] = d.frozen[at(t)] || pushed_out(c, q, force[c]);
+      if (held[c]) force[c] = 0.0;
     }
     for (int k = 0; k < n_coupled(); ++k) {
-      S* column = front.A + (base + k) * front.stride;
-      column[base + k] += diagonal(t, d.coupled[at(k)], damping);
+      if (!held[d.coupled[at(k)]]) continue;
+      for (int r = 0; r < packed; ++r) d.scratch[at(r) * at(wide) + at(k)] = 0.0;
+    }
+    return packed;
+  }
+
+  // adds J^T J of the frame to its columns of the front, with its diagonal and the right side
+  void add_frame(const BandFront<S>& front, int t, int packed, S damping) {
+    constexpr int W = Strip<S>::width;
+    const int wide = front.block;
+    const S* rows = d.scratch.data();
+    S* A = front.columns_of(t);
+    for (int j = 0; j < wide; j += W) {
+      const int limit_rows = packed - n_near;
+      Run run{limit_rows, 0};  // the rows of goals that these velocities affect
+      for (int k = j; k < std::min(j + W, n_coupled()); ++k) {
+        const Run each = solver.runs[at(d.coupled[at(k)])];
+        run.first = std::min(run.first, d.packed_before[at(std::min(each.first, m))]);
+        run.last = std::max(run.last, d.packed_before[at(std::min(each.last, m))]);
+      }
+      S* C = A + j * front.stride + j;
+      add_panel<1, S>({rows + j, rows + j, run.first, run.last, wide}, wide - j, false, C, front.stride);
+      add_panel<1, S>({rows + j, rows + j, limit_rows, packed, wide}, wide - j, false, C, front.stride);
+    }
+    const S smooth = coupling(t, 0);
+    for (int k = 0; k < n_coupled(); ++k) {
+      S* column = A + k * front.stride;
+      column[k] += diagonal(t, d.coupled[at(k)], smooth, damping);
       column[front.right()] += of_frame(d.gradient, t)[d.coupled[at(k)]];
     }
   }
 
-  // the coefficients of hold, smoothness and rates for one velocity of a frame, and for its coupling with later frames
-  S diagonal(int t, int c, S damping) {
+  // the coefficients of hold, smoothness and rates for one velocity of a frame, and for its coupling with later frames;
+  // `smooth` is the factor of these frames
+  S diagonal(int t, int c, S smooth, S damping) {
     if (d.held[at(t) * at(n) + at(c)]) return 1.0;
     const S rates = d.timed ? coupling_of(t, 0)[c] : 0.0;
-    return d.hold[at(c)] + d.smooth[at(c)] * coupling(t, 0) + rates + damping;
+    return d.hold[at(c)] + d.smooth[at(c)] * smooth + rates + damping;
   }
 
-  S between(int t, int apart, int c) {
+  S between(int t, int apart, int c, S smooth) {
     if (d.held[at(t) * at(n) + at(c)] || d.held[at(t + apart) * at(n) + at(c)]) return 0.0;
-    return d.smooth[at(c)] * coupling(t, apart) + (d.timed ? coupling_of(t, apart)[c] : 0.0);
+    return d.smooth[at(c)] * smooth + (d.timed ? coupling_of(t, apart)[c] : 0.0);
   }
 
-  // J^T in whole blocks, one row of J after another, without fixed velocities and without goals that are inactive in
-  // this frame; returns the number of rows
-  int pack_rows_of(int t, const char* held) {
+  // J^T in whole blocks, one weighted row of J after another, without goals that are inactive in this frame, and their
+  // residuals; returns the number of rows
+  int pack_rows_of(int t, S weight) {
     const int wide = band_block<S>(n_coupled());
+    const S root = std::sqrt(weight);
     int packed = 0;
-    const auto pack = [&](const S* row, int stride) {
-      S* to = d.scratch.data() + at(packed++) * at(wide);
-      for (int k = 0; k < wide; ++k) {
-        const int c = k < n_coupled() ? d.coupled[at(k)] : -1;
-        to[k] = c < 0 || held[c] ? 0.0 : row[c * stride];
-      }
+    const auto pack = [&](const S* row, int stride, S w, S rest) {
+      S* to = d.scratch.data() + at(packed) * at(wide);
+      for (int k = 0; k < n_coupled(); ++k) to[k] = w * row[d.coupled[at(k)] * stride];
+      for (int k = n_coupled(); k < wide; ++k) to[k] = 0.0;
+      d.packed_rest[at(packed++)] = rest;
     };
     for (int g = 0; g < problem.goals.count(); ++g) {
       const auto& goal = problem.goals[g];
-      if (d.weights[at(t) * solver.goals.size() + at(g)] == 0.0) continue;
-      for (int k = 0; k < rows_of_goal(goal); ++k) pack(d.J.data() + goal.first_row + k, m);
+      const S w = weight_of(t, g, root);
+      for (int k = 0; k < rows_of_goal(goal); ++k) {
+        const int r = goal.first_row + k;
+        d.packed_before[at(r)] = packed;
+        if (w != 0.0) pack(d.J.data() + r, m, w, d.rows[at(r)]);
+      }
     }
-    for (int k = 0; k < n_near; ++k) pack(d.limit_rows.data() + at(k) * at(n), 1);
+    d.packed_before[at(m)] = packed;
+    for (int k = 0; k < n_near; ++k) pack(d.limit_rows.data() + at(k) * at(n), 1, 1.0, d.limit_rest[at(k)]);
     return packed;
   }
 
-  void add_normal_block(int packed, int i, int j, S* A, int stride, int wide) const {
-    using Row = Strip<S>::Row;
-    constexpr int W = Strip<S>::width;
-    Row sum[W];
-    for (int k = 0; k < W; ++k) sum[k] = load_rows(A + (j + k) * stride + i);
-    for (int r = 0; r < packed; ++r) {
-      const S* row = d.scratch.data() + at(r) * at(wide);
-      const Row x = load_rows(row + i);
-      for (int k = 0; k < W; ++k) sum[k] += x * Row(row[j + k]);
+  void couple(const BandFront<S>& front, int t, int apart) {
+    const S smooth = coupling(t, apart);
+    S* A = front.columns_of(t);
+    for (int k = 0; k < n_coupled(); ++k) {
+      A[k * front.stride + apart * front.block + k] += between(t, apart, d.coupled[at(k)], smooth);
     }
-    for (int k = 0; k < W; ++k) store_rows(A + (j + k) * stride + i, sum[k]);
   }
 
-  void couple(const BandFront<S>& front, int t, int which, int apart) {
-    if (t + apart >= d.frames) return;
-    for (int k = 0; k < n_coupled(); ++k) {
-      front.A[((which)*front.block + k) * front.stride + (which + apart) * front.block + k] +=
-          between(t, apart, d.coupled[at(k)]);
-    }
+  // whether any frame is coupled with another
+  bool couples_frames() const {
+    return d.timed || std::any_of(d.smooth.begin(), d.smooth.end(), [](S smooth) { return smooth != 0.0; });
   }
 
   // d.step from the banded system; frames are assembled as the front reaches them
@@ -230,31 +248,23 @@ class Clip : public FrameCorrection {
     ++d.systems;
     if (d.timed) find_rate_rows(weight);
     const int wide = n_coupled();
-    const BandFront<S> front = make_front(wide, d.frames, d.front.data());
-    for (int which = 0; which < front.met; ++which) clear_frame(front, which);
-    const auto enter = [&](int which, int t) {
-      if (t >= d.frames) {
-        for (int k = which * front.block; k < which * front.block + wide; ++k) front.A[k * front.stride + k] = 1.0;
-        return;
-      }
-      assemble_frame(t, weight);
-      add_frame(front, which, t, damping);
-      for (int apart = 1; apart <= 2; ++apart) {
-        if (t - apart >= 0 && which - apart >= 0) couple(front, t - apart, which - apart, apart);
-      }
+    const BandFront<S> front = make_front(wide, couples_frames() ? d.frames : std::min(d.frames, 1), d.front.data());
+    const auto enter = [&](int t) {
+      if (t >= d.frames) return;
+      clear_frame(front, t);
+      add_frame(front, t, assemble_frame(t, weight), damping);
+      for (int apart = 1; apart < front.met && apart <= t; ++apart) couple(front, t - apart, apart);
     };
-    for (int which = 0; which < front.met; ++which) enter(which, which);
+    for (int t = 0; t < front.met; ++t) enter(t);
     const std::size_t kept = static_cast<std::size_t>(size_of_band_frame<S>(wide));
     for (int t = 0; t < d.frames && !over(); ++t) {
-      eliminate_frame(front, tuning.least_pivot, d.factors.data() + at(t) * kept);
-      shift_front(front);
-      enter(front.met - 1, t + front.met);
+      eliminate_frame(front, t, tuning.least_pivot, d.factors.data() + at(t) * kept);
+      enter(t + front.met);
     }
     for (int t = d.frames - 1; t >= 0; --t) {
-      S* x = d.coupled_step.data() + at(t) * at(wide);
-      const S* next = t + 1 < d.frames ? x + wide : nullptr;
-      const S* after = t + 2 < d.frames ? x + 2 * wide : nullptr;
-      substitute_frame(front, d.factors.data() + at(t) * kept, next, after, x);
+      S* x = d.coupled_step.data() + at(t) * at(front.block);  // zero beyond the last frame
+      std::copy_n(x + 2 * front.block, front.block, x);
+      substitute_frame(front, d.factors.data() + at(t) * kept, x + front.block, x);
       for (int k = 0; k < wide; ++k) of_frame(d.step, t)[d.coupled[at(k)]] = x[k];
     }
     for (int c = 0, k = 0; c < n; ++c) {
@@ -272,9 +282,10 @@ class Clip : public FrameCorrection {
     S *D = d.alone.data(), *first = D + d.frames, *second = first + d.frames;
     const auto x = [&](int t) -> S& { return of_frame(d.step, t)[c]; };
     for (int t = 0; t < d.frames; ++t) {
-      second[t] = t > 1 ? between(t - 2, 2, c) / D[t - 2] : 0.0;
-      first[t] = t > 0 ? (between(t - 1, 1, c) - (t > 1 ? first[t - 1] * D[t - 2] * second[t] : 0.0)) / D[t - 1] : 0.0;
-      D[t] = diagonal(t, c, damping);
+      second[t] = t > 1 ? between(t - 2, 2, c, coupling(t - 2, 2)) / D[t - 2] : 0.0;
+      first[t] = t > 0 ? between(t - 1, 1, c, coupling(t - 1, 1)) / D[t - 1] : 0.0;
+      if (t > 1) first[t] -= first[t - 1] * D[t - 2] * second[t] / D[t - 1];
+      D[t] = diagonal(t, c, coupling(t, 0), damping);
       x(t) = of_frame(d.gradient, t)[c];
       if (t > 0) D[t] -= first[t] * first[t] * D[t - 1], x(t) -= first[t] * x(t - 1);
       if (t > 1) D[t] -= second[t] * second[t] * D[t - 2], x(t) -= second[t] * x(t - 2);

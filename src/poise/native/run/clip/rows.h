@@ -79,12 +79,17 @@ class FrameRows {
     scale_rows(t, weight, rows, 1, m);
   }
 
+  // the weight of a goal's rows at this frame; `root` is that of hard goals
+  S weight_of(int t, int g, S root) const {
+    return d.weights[at(t) * solver.goals.size() + at(g)] * (d.hard[at(g)] ? root : 1.0);
+  }
+
   // multiplies each row by its goal's weight at this frame; `stride` apart, for one row of numbers or many
   void scale_rows(int t, S weight, S* rows, int columns, int stride) const {
     const S root = std::sqrt(weight);
     for (int g = 0; g < problem.goals.count(); ++g) {
       const auto& goal = problem.goals[g];
-      const S w = d.weights[at(t) * solver.goals.size() + at(g)] * (d.hard[at(g)] ? root : 1.0);
+      const S w = weight_of(t, g, root);
       if (w == 1.0) continue;
       for (int c = 0; c < columns; ++c) {
         for (int k = 0; k < rows_of_goal(goal); ++k) rows[c * stride + goal.first_row + k] *= w;
