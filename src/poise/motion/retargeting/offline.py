@@ -41,8 +41,7 @@ from poise.motion.contact.scene import Scene, read_scene
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.arms.branches import (
     RobotLimb,
-    find_wrong_arms,
-    find_wrong_legs,
+    find_wrong_limbs,
     leave_out,
     make_reachable,
     solve_limbs,
@@ -227,13 +226,15 @@ def solve_without_contacts(
         ClipGoal(goal, targets[:, i], np.full(len(clip), weight))
         for i, (goal, weight) in enumerate(zip(carrying.goals, carrying.targets.weights, strict=True))
     ]
-    answer = solve_bones(guide, carrying, wanted, smooth, progress=progress)
-    arms = find_wrong_arms(carrying, answer, clip.fps)
-    legs = find_wrong_legs(carrying, answer, clip.fps)
+
+    def solve_all(motion: Motion, goals: list[ClipGoal]) -> ClipAnswer:
+        return solve_bones(motion, carrying, goals, smooth, progress=progress if motion is guide else None)
+
+    answer, arms, legs = find_wrong_limbs(carrying, guide, wanted, solve_all)
     limbs = [*arms, *legs]
     trunk = leave_out(wanted, limbs)
     if limbs:  # they are solved after the trunk, which they must not move
-        answer = solve_bones(guide, carrying, trunk, smooth)
+        answer = solve_bones(guide, carrying, trunk, smooth, progress=progress)
     kernel = Kernel(guide, trunk, HOLD_WEIGHT, 1.0, FREE_SMOOTHNESS * smooth, carrying.joints, (), FREE_STEPS)
     free = Motion(carrying.model, BranchJoiner(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
     if limbs:

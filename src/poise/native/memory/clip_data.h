@@ -29,14 +29,14 @@ struct ClipData {
   // results
   std::vector<double> errors;  // frames x goals x 2
   std::vector<double> gaps;    // frames: the nearest or most violated limit
-  int steps = 0;
-  int systems = 0;  // linear systems over all frames that were solved
+  int systems = 0;             // linear systems over all frames that were solved
   double cost = 0.0;
-  bool called_off = false, settled = false;
+  bool called_off = false;
 
   // memory
   std::vector<double> trial, displacement, step, gradient, rows, J, front, factors, scratch;
   std::vector<double> packed_force, packed_rest;  // of one frame: J^T r of coupled velocities; residuals of packed rows
+  std::vector<GoalSpec<double>> lone_goals;       // the goals, each with its rows first
   std::vector<int> packed_before;                 // of one frame: the number of packed rows before each row
   std::vector<double> nearest;                 // 2 n_q: of one frame, the pose nearest to its hard goals, and its start
   std::vector<double> limit_rows, limit_rest;  // of one frame: rows of limits, and their gaps

@@ -23,37 +23,57 @@ class Clip : public FrameCorrection {
 
   void run() {
     find_coupled();
+    const bool together = couples_frames();
+    for (last = 0; last < d.frames && !over();) {
+      first = last;
+      last = together ? d.frames : first + 1;
+      solve_frames();
+      most_systems = std::max(most_systems, d.systems);
+    }
+    first = 0;
+    last = d.frames;
+    d.systems = most_systems;
+    measure(d.q.data(), d.displacement.data());
+    d.cost = look_at_all(d.q.data(), d.displacement.data(), find_heaviest(), true);
+  }
+
+ private:
+  int first = 0, last = 0;  // the frames that are solved at once: all of them, or one if none is coupled with another
+  int most_systems = 0;
+
+  void solve_frames() {
     measure(d.q.data(), d.displacement.data());
     const S heaviest = find_heaviest();
-    S weight = tuning.first_weight;
+    const bool weighted = has_weights();
+    S weight = weighted ? tuning.first_weight : heaviest;
     S damping = 0.0;
     S cost = look_at_all(d.q.data(), d.displacement.data(), weight, false);
-    for (d.steps = 0; d.steps < d.max_steps && !is_spent() && !over(); ++d.steps) {
+    d.systems = 0;
+    for (int step = 0; step < d.max_steps && !is_spent() && !over(); ++step) {
       S gained = 0.0;
       const bool stepped = take_step_of_all(weight, cost, damping, gained);
-      const bool last = weight >= heaviest;
+      const bool grown = weight >= heaviest;
       const S least_gain = d.timed                       ? tuning.least_gain_in_time
                            : has_limits_in_many_frames() ? tuning.least_gain_at_limits
                                                          : tuning.least_gain;
       // with a large weight, a descent step may need an equally large damping, which the next round uses
       if (!stepped && d.timed && damping < weight && !rests()) continue;
-      if (last && (!stepped || rests() || gained < least_gain * cost)) {
-        d.settled = true;
-        break;
-      }
-      if (!last) {
+      if (grown && (!stepped || rests() || gained < least_gain * cost)) break;
+      if (!grown) {
         weight = std::min(weight * (d.timed ? tuning.growth_in_time : tuning.growth), heaviest);
         cost = look_at_all(d.q.data(), d.displacement.data(), weight, false);
       }
     }
-    for (int t = 0; t < d.frames && !over(); ++t) {
+    for (int t = first; t < last && weighted && !over(); ++t) {
       if (!d.frozen[at(t)]) correct_frame(t, q_of(d.q, t), q_of(d.trial, t));
     }
-    measure(d.q.data(), d.displacement.data());
-    d.cost = look_at_all(d.q.data(), d.displacement.data(), heaviest, true);
   }
 
- private:
+  // whether hard goals or limits have a weight that grows
+  bool has_weights() const {
+    return limits.n || d.timed || std::any_of(d.hard.begin(), d.hard.end(), [](char hard) { return hard != 0; });
+  }
+
   bool is_spent() const { return d.systems >= tuning.most_systems; }
 
   // the velocities that affect a row; the others are coupled only with themselves
@@ -74,7 +94,7 @@ class Clip : public FrameCorrection {
   }
 
   void measure(const S* q, S* displacement) const {
-    for (int t = 0; t < d.frames; ++t) {
+    for (int t = first; t < last; ++t) {
       const std::size_t here = at(t) * at(solver.n_q);
       difference(problem.coordinates, problem.n_coordinates, d.guide.data() + here, q + here,
                  displacement + at(t) * at(n));
@@ -84,9 +104,9 @@ class Clip : public FrameCorrection {
   // the cost of all frames, and their errors if requested
   S look_at_all(const S* q, const S* displacement, S weight, bool keep) {
     S cost = 0.0;
-    for (int t = 0; t < d.frames && !over(); ++t) {
+    for (int t = first; t < last && !over(); ++t) {
       S* errors = keep ? d.errors.data() + at(t) * 2 * solver.goals.size() : solver.state.errors;
-      look_at_frame(t, q + at(t) * at(solver.n_q), weight, d.rows.data(), errors);
+      look_at_frame(t, q + at(t) * at(solver.n_q), weight, d.rows.data(), errors, keep);
       for (int r = 0; r < m; ++r) cost += d.rows[at(r)] * d.rows[at(r)];
       S least = open_end<S>;
       cost += look_at_limits(q + at(t) * at(solver.n_q), tuning.clear, weight, least);
@@ -142,10 +162,9 @@ class Clip : public FrameCorrection {
   int assemble_frame(int t, S weight) {
     const S* q = q_of(d.q, t);
     look_at_frame(t, q, weight, d.rows.data(), solver.state.errors);
-    assemble(problem, q, solver.state.placements, targets_of(t), d.J.data(), solver.state.room);
     find_limit_rows(q, tuning.clear, tuning.clear, weight);
     S *force = of_frame(d.gradient, t), *packed_force = d.packed_force.data();
-    const int wide = band_block<S>(n_coupled()), packed = pack_rows_of(t, weight);
+    const int wide = band_block<S>(n_coupled()), packed = pack_rows_of(t, q, weight);
     std::fill_n(packed_force, wide, 0.0);
     for (int r = 0; r < packed; ++r) {
       const S* row = d.scratch.data() + at(r) * at(wide);
@@ -206,7 +225,7 @@ class Clip : public FrameCorrection {
 
   // J^T in whole blocks, one weighted row of J after another, without goals that are inactive in this frame, and their
   // residuals; returns the number of rows
-  int pack_rows_of(int t, S weight) {
+  int pack_rows_of(int t, const S* q, S weight) {
     const int wide = band_block<S>(n_coupled());
     const S root = std::sqrt(weight);
     int packed = 0;
@@ -217,17 +236,27 @@ class Clip : public FrameCorrection {
       d.packed_rest[at(packed++)] = rest;
     };
     for (int g = 0; g < problem.goals.count(); ++g) {
-      const auto& goal = problem.goals[g];
+      const int first = problem.goals[g].first_row, count = rows_of_goal(problem.goals[g]);
       const S w = weight_of(t, g, root);
-      for (int k = 0; k < rows_of_goal(goal); ++k) {
-        const int r = goal.first_row + k;
-        d.packed_before[at(r)] = packed;
-        if (w != 0.0) pack(d.J.data() + r, m, w, d.rows[at(r)]);
+      if (w != 0.0) assemble_alone(g, t, q, count);
+      for (int k = 0; k < count; ++k) {
+        d.packed_before[at(first + k)] = packed;
+        if (w != 0.0) pack(d.J.data() + k, count, w, d.rows[at(first + k)]);
       }
     }
     d.packed_before[at(m)] = packed;
     for (int k = 0; k < n_near; ++k) pack(d.limit_rows.data() + at(k) * at(n), 1, 1.0, d.limit_rest[at(k)]);
     return packed;
+  }
+
+  // J of one goal, in `count` rows
+  void assemble_alone(int g, int t, const S* q, int count) {
+    auto alone = problem;
+    alone.goals.specs = d.lone_goals.data() + g;
+    alone.goals.n = 1;
+    alone.n_rows = count;
+    const S* room = solver.state.room ? solver.state.room + 2 * problem.goals[g].first_row : nullptr;
+    assemble(alone, q, solver.state.placements, targets_of(t), d.J.data(), room);
   }
 
   void couple(const BandFront<S>& front, int t, int apart) {
@@ -248,20 +277,20 @@ class Clip : public FrameCorrection {
     ++d.systems;
     if (d.timed) find_rate_rows(weight);
     const int wide = n_coupled();
-    const BandFront<S> front = make_front(wide, couples_frames() ? d.frames : std::min(d.frames, 1), d.front.data());
+    const BandFront<S> front = make_front(wide, last - first, d.front.data());
     const auto enter = [&](int t) {
-      if (t >= d.frames) return;
+      if (t >= last) return;
       clear_frame(front, t);
       add_frame(front, t, assemble_frame(t, weight), damping);
-      for (int apart = 1; apart < front.met && apart <= t; ++apart) couple(front, t - apart, apart);
+      for (int apart = 1; apart < front.met && apart <= t - first; ++apart) couple(front, t - apart, apart);
     };
-    for (int t = 0; t < front.met; ++t) enter(t);
+    for (int t = first; t < first + front.met; ++t) enter(t);
     const std::size_t kept = static_cast<std::size_t>(size_of_band_frame<S>(wide));
-    for (int t = 0; t < d.frames && !over(); ++t) {
+    for (int t = first; t < last && !over(); ++t) {
       eliminate_frame(front, t, tuning.least_pivot, d.factors.data() + at(t) * kept);
       enter(t + front.met);
     }
-    for (int t = d.frames - 1; t >= 0; --t) {
+    for (int t = last - 1; t >= first; --t) {
       S* x = d.coupled_step.data() + at(t) * at(front.block);  // zero beyond the last frame
       std::copy_n(x + 2 * front.block, front.block, x);
       substitute_frame(front, d.factors.data() + at(t) * kept, x + front.block, x);
@@ -279,28 +308,29 @@ class Clip : public FrameCorrection {
   // d.step of a velocity that does not affect any row, over all frames: L D L^T of a matrix with two diagonals on
   // either side
   void solve_alone(int c, S damping) {
-    S *D = d.alone.data(), *first = D + d.frames, *second = first + d.frames;
+    S *D = d.alone.data(), *near = D + d.frames, *far = near + d.frames;
     const auto x = [&](int t) -> S& { return of_frame(d.step, t)[c]; };
-    for (int t = 0; t < d.frames; ++t) {
-      second[t] = t > 1 ? between(t - 2, 2, c, coupling(t - 2, 2)) / D[t - 2] : 0.0;
-      first[t] = t > 0 ? between(t - 1, 1, c, coupling(t - 1, 1)) / D[t - 1] : 0.0;
-      if (t > 1) first[t] -= first[t - 1] * D[t - 2] * second[t] / D[t - 1];
+    for (int t = first; t < last; ++t) {
+      const bool second = t > first, third = t > first + 1;
+      far[t] = third ? between(t - 2, 2, c, coupling(t - 2, 2)) / D[t - 2] : 0.0;
+      near[t] = second ? between(t - 1, 1, c, coupling(t - 1, 1)) / D[t - 1] : 0.0;
+      if (third) near[t] -= near[t - 1] * D[t - 2] * far[t] / D[t - 1];
       D[t] = diagonal(t, c, coupling(t, 0), damping);
       x(t) = of_frame(d.gradient, t)[c];
-      if (t > 0) D[t] -= first[t] * first[t] * D[t - 1], x(t) -= first[t] * x(t - 1);
-      if (t > 1) D[t] -= second[t] * second[t] * D[t - 2], x(t) -= second[t] * x(t - 2);
+      if (second) D[t] -= near[t] * near[t] * D[t - 1], x(t) -= near[t] * x(t - 1);
+      if (third) D[t] -= far[t] * far[t] * D[t - 2], x(t) -= far[t] * x(t - 2);
       D[t] = std::max(D[t], tuning.least_pivot);
     }
-    for (int t = d.frames - 1; t >= 0; --t) {
+    for (int t = last - 1; t >= first; --t) {
       x(t) /= D[t];
-      if (t + 1 < d.frames) x(t) -= first[t + 1] * x(t + 1);
-      if (t + 2 < d.frames) x(t) -= second[t + 2] * x(t + 2);
+      if (t + 1 < last) x(t) -= near[t + 1] * x(t + 1);
+      if (t + 2 < last) x(t) -= far[t + 2] * x(t + 2);
     }
   }
 
   // shortens steps of a frame that are too long; such a frame deviates and converges again in the next steps
   void shorten_steps() {
-    for (int t = 0; t < d.frames; ++t) {
+    for (int t = first; t < last; ++t) {
       S* x = of_frame(d.step, t);
       S longest = 0.0;
       for (int c = 0; c < n; ++c) longest = std::max(longest, size_of(c, x[c]));
@@ -317,11 +347,11 @@ class Clip : public FrameCorrection {
   }
 
   // whether limits of several frames hinder each other; the single frame of a stream converges by itself
-  bool has_limits_in_many_frames() const { return limits.n && d.frames > 1; }
+  bool has_limits_in_many_frames() const { return limits.n && last - first > 1; }
 
   S largest_step() const {
     S longest = 0.0;
-    for (int t = 0; t < d.frames; ++t) {
+    for (int t = first; t < last; ++t) {
       for (int c = 0; c < n; ++c) longest = std::max(longest, size_of(c, d.step[at(t) * at(n) + at(c)]));
     }
     return longest;
@@ -340,8 +370,8 @@ class Clip : public FrameCorrection {
         if (!(there < cost) || d.called_off) continue;
         gained = cost - there;
         cost = there;
-        d.q.swap(d.trial);
-        d.displacement.swap(d.gradient);
+        copy_frames(d.trial, d.q, solver.n_q);
+        copy_frames(d.gradient, d.displacement, n);
         damping = damping < 1e-9 ? 0.0 : 0.1 * damping;
         return true;
       }
@@ -351,10 +381,14 @@ class Clip : public FrameCorrection {
     return false;
   }
 
+  void copy_frames(const std::vector<S>& from, std::vector<S>& to, int size) const {
+    std::copy(from.data() + at(first) * at(size), from.data() + at(last) * at(size), to.data() + at(first) * at(size));
+  }
+
   // the cost after a share of d.step; d.trial gets the frames, d.gradient their displacements
   S try_step(S weight, S share) {
-    d.trial = d.q;
-    for (int t = 0; t < d.frames; ++t) {
+    copy_frames(d.q, d.trial, solver.n_q);
+    for (int t = first; t < last; ++t) {
       if (d.frozen[at(t)]) continue;
       S* part = d.pace.data();
       for (int c = 0; c < n; ++c) part[c] = share * of_frame(d.step, t)[c];

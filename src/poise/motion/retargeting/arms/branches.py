@@ -13,7 +13,7 @@ A leg is solved in the same way if it misses its goals by far, such as that of a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,8 +37,7 @@ __all__ = [
     "approach_directions",
     "approach_rotations",
     "find_arms",
-    "find_wrong_arms",
-    "find_wrong_legs",
+    "find_wrong_limbs",
     "leave_out",
     "list_seeds",
     "make_reachable",
@@ -105,6 +104,25 @@ def find_limbs(carrying: CarryOver, bones: Sequence[str], end: str) -> list[Robo
     shared |= {joint.name for frame in trunk for joint in carrying.model.joints_above(frame)}
     found = (make_limb(rows[side], [joint for joint in above[side] if joint.name not in shared]) for side in "lr")
     return [limb for limb in found if limb is not None]
+
+
+def find_wrong_limbs(
+    carrying: CarryOver, guide: Motion, wanted: list[ClipGoal], solve: Callable[[Motion, list[ClipGoal]], ClipAnswer]
+) -> tuple[ClipAnswer, list[RobotLimb], list[RobotLimb]]:
+    """Return the answer of a motion, and the arms and legs that are wrong in it.
+
+    If arms are wrong in some frames that are solved without the others, they are wrong, and the answer has only these
+    frames.
+    """
+    at, motions = list_sparse(guide), [(guide, wanted)]
+    if len(at) < len(guide):
+        motions.insert(0, thin_out(guide, wanted, at))
+    for motion, goals in motions:
+        answer = solve(motion, goals)
+        arms, legs = find_wrong_arms(carrying, answer, motion.fps), find_wrong_legs(carrying, answer, motion.fps)
+        if arms and not legs:  # few frames do not show how long a leg is wrong
+            break
+    return answer, arms, legs
 
 
 def find_wrong_arms(carrying: CarryOver, answer: ClipAnswer, fps: float) -> list[RobotLimb]:
@@ -186,10 +204,8 @@ def solve_limbs(body: Motion, limbs: Sequence[RobotLimb], wanted: Sequence[ClipG
     parts = [(limb, slice(*ends[k : k + 2])) for k, limb in enumerate(limbs) if limb.hinged]
     wrong = [(limb, part) for limb, part in parts if may_be_wrong(limb, q, misses[:, part], body.fps)]
     if wrong:
-        every = max(1, round(body.fps / RATE))
-        at = np.arange(0, len(body), every)
-        some = [replace(goal, targets=pick(goal.targets, at), weights=goal.weights[at]) for goal in own]
-        sparse = Motion(body.model, body.q[at], body.fps / every)
+        at = list_sparse(body)
+        sparse, some = thin_out(body, own, at)
         listed = [(q[at], misses[at]), *list_answers(sparse, some, joints, [limb for limb, _ in wrong])]
         layers, costs = (np.stack(each, axis=1) for each in zip(*listed, strict=True))
         start, times = q.copy(), np.arange(len(body))
@@ -203,9 +219,17 @@ def solve_limbs(body: Motion, limbs: Sequence[RobotLimb], wanted: Sequence[ClipG
     return Motion(body.model, q, body.fps)
 
 
-def pick(targets: Floats | None, at: Ints) -> Floats | None:
-    """Return the targets of some frames; None if the goal has its own."""
-    return None if targets is None else targets[at]
+def list_sparse(motion: Motion) -> Ints:
+    """List about `RATE` frames per second of a motion."""
+    return np.arange(0, len(motion), max(1, round(motion.fps / RATE)))
+
+
+def thin_out(motion: Motion, wanted: Sequence[ClipGoal], at: Ints) -> tuple[Motion, list[ClipGoal]]:
+    """Return frames of a motion, equally far apart, and its goals there."""
+    picked = (None if goal.targets is None else goal.targets[at] for goal in wanted)
+    goals = [replace(goal, targets=each, weights=goal.weights[at]) for goal, each in zip(wanted, picked, strict=True)]
+    every = int(at[1]) if len(at) > 1 else 1
+    return Motion(motion.model, motion.q[at], motion.fps / every), goals
 
 
 def may_be_wrong(limb: RobotLimb, q: Floats, misses: Floats, fps: float) -> bool:

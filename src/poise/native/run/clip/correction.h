@@ -50,7 +50,7 @@ class FrameCorrection : public FrameRates {
       }
       if (off <= tuning.exact) return true;
       assemble(problem, q, solver.state.placements, targets_of(t), d.J.data());
-      scale_rows(t, 1.0, d.J.data(), n, m);
+      scale_rows(t, d.J.data());
       step_to_hard(t, q, next, stops);
       std::copy(next, next + solver.n_q, q);
     }

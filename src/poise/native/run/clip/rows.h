@@ -73,10 +73,21 @@ class FrameRows {
 
   bool over() { return d.called_off = d.called_off || solver.watch.called_off(); }
 
-  // the weighted rows of one frame; `errors` gets metres and radians of each goal
-  void look_at_frame(int t, const S* q, S weight, S* rows, S* errors) {
-    evaluate(problem, q, targets_of(t), solver.state.placements, rows, errors, solver.state.room);
-    scale_rows(t, weight, rows, 1, m);
+  // The weighted rows of one frame; `errors` gets metres and radians of each goal, those that are inactive in this
+  // frame only if `all`.
+  void look_at_frame(int t, const S* q, S weight, S* rows, S* errors, bool all = false) {
+    place_problem(problem, q, solver.state.placements);
+    const S root = std::sqrt(weight);
+    for (int g = 0; g < problem.goals.count(); ++g) {
+      const auto& goal = problem.goals[g];
+      const S w = weight_of(t, g, root);
+      if (w == 0.0 && !all) {
+        std::fill_n(rows + goal.first_row, rows_of_goal(goal), 0.0);
+        continue;
+      }
+      evaluate_goal(problem, g, targets_of(t), solver.state.placements, rows, errors, solver.state.room);
+      for (int k = 0; k < rows_of_goal(goal); ++k) rows[goal.first_row + k] *= w;
+    }
   }
 
   // the weight of a goal's rows at this frame; `root` is that of hard goals
@@ -84,15 +95,14 @@ class FrameRows {
     return d.weights[at(t) * solver.goals.size() + at(g)] * (d.hard[at(g)] ? root : 1.0);
   }
 
-  // multiplies each row by its goal's weight at this frame; `stride` apart, for one row of numbers or many
-  void scale_rows(int t, S weight, S* rows, int columns, int stride) const {
-    const S root = std::sqrt(weight);
+  // multiplies each row of J by its goal's weight at this frame
+  void scale_rows(int t, S* J) const {
     for (int g = 0; g < problem.goals.count(); ++g) {
       const auto& goal = problem.goals[g];
-      const S w = weight_of(t, g, root);
+      const S w = weight_of(t, g, 1.0);
       if (w == 1.0) continue;
-      for (int c = 0; c < columns; ++c) {
-        for (int k = 0; k < rows_of_goal(goal); ++k) rows[c * stride + goal.first_row + k] *= w;
+      for (int c = 0; c < n; ++c) {
+        for (int k = 0; k < rows_of_goal(goal); ++k) J[c * m + goal.first_row + k] *= w;
       }
     }
   }
