@@ -24,6 +24,8 @@ void allot(ClipData& clip) {
   clip.front.assign(static_cast<std::size_t>(size_of_front<double>(s.n_v)), 0.0);
   clip.factors.assign(frames * static_cast<std::size_t>(size_of_band_frame<double>(s.n_v)), 0.0);
   const std::size_t limits = s.limits.size(), most = m + limits;  // rows of one frame
+  const int placements = size_of_placements(static_cast<int>(s.primitives.size()));
+  clip.placements.assign(frames * static_cast<std::size_t>(placements), 0.0);
   clip.lone_goals = s.goals;
   for (GoalSpec<double>& goal : clip.lone_goals) goal.first_row = 0;
   clip.packed_force.assign(block, 0.0);

@@ -35,6 +35,7 @@ struct ClipData {
 
   // memory
   std::vector<double> trial, displacement, step, gradient, rows, J, front, factors, scratch;
+  std::vector<double> placements;                 // frames x size_of_placements: of the last look at each
   std::vector<double> packed_force, packed_rest;  // of one frame: J^T r of coupled velocities; residuals of packed rows
   std::vector<GoalSpec<double>> lone_goals;       // the goals, each with its rows first
   std::vector<int> packed_before;                 // of one frame: the number of packed rows before each row

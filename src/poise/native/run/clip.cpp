@@ -34,12 +34,13 @@ class Clip : public FrameCorrection {
     last = d.frames;
     d.systems = most_systems;
     measure(d.q.data(), d.displacement.data());
-    d.cost = look_at_all(d.q.data(), d.displacement.data(), find_heaviest(), true);
+    d.cost = look_at_all(d.q.data(), d.displacement.data(), find_heaviest(), false, true);
   }
 
  private:
   int first = 0, last = 0;  // the frames that are solved at once: all of them, or one if none is coupled with another
   int most_systems = 0;
+  bool placed = false;  // whether the placements are those of d.q
 
   void solve_frames() {
     measure(d.q.data(), d.displacement.data());
@@ -47,7 +48,9 @@ class Clip : public FrameCorrection {
     const bool weighted = has_weights();
     S weight = weighted ? tuning.first_weight : heaviest;
     S damping = 0.0;
+    placed = false;
     S cost = look_at_all(d.q.data(), d.displacement.data(), weight, false);
+    placed = true;
     d.systems = 0;
     for (int step = 0; step < d.max_steps && !is_spent() && !over(); ++step) {
       S gained = 0.0;
@@ -61,7 +64,8 @@ class Clip : public FrameCorrection {
       if (grown && (!stepped || rests() || gained < least_gain * cost)) break;
       if (!grown) {
         weight = std::min(weight * (d.timed ? tuning.growth_in_time : tuning.growth), heaviest);
-        cost = look_at_all(d.q.data(), d.displacement.data(), weight, false);
+        cost = look_at_all(d.q.data(), d.displacement.data(), weight, placed);
+        placed = true;
       }
     }
     for (int t = first; t < last && weighted && !over(); ++t) {
@@ -101,15 +105,15 @@ class Clip : public FrameCorrection {
     }
   }
 
-  // the cost of all frames, and their errors if requested
-  S look_at_all(const S* q, const S* displacement, S weight, bool keep) {
+  // the cost of all frames, and their errors if requested; `again`: the last look was at the same q
+  S look_at_all(const S* q, const S* displacement, S weight, bool again, bool keep = false) {
     S cost = 0.0;
     for (int t = first; t < last && !over(); ++t) {
       S* errors = keep ? d.errors.data() + at(t) * 2 * solver.goals.size() : solver.state.errors;
-      look_at_frame(t, q + at(t) * at(solver.n_q), weight, d.rows.data(), errors, keep);
+      look_at_frame(t, q + at(t) * at(solver.n_q), weight, d.rows.data(), errors, again, keep);
       for (int r = 0; r < m; ++r) cost += d.rows[at(r)] * d.rows[at(r)];
       S least = open_end<S>;
-      cost += look_at_limits(q + at(t) * at(solver.n_q), tuning.clear, weight, least);
+      cost += look_at_limits(t, q + at(t) * at(solver.n_q), tuning.clear, weight, least);
       if (keep) d.gaps[at(t)] = least;
       cost += cost_between(t, displacement);
     }
@@ -161,8 +165,8 @@ class Clip : public FrameCorrection {
   // The packed rows and the force of a frame, and the velocities that are held there; returns the number of rows.
   int assemble_frame(int t, S weight) {
     const S* q = q_of(d.q, t);
-    look_at_frame(t, q, weight, d.rows.data(), solver.state.errors);
-    find_limit_rows(q, tuning.clear, tuning.clear, weight);
+    look_at_frame(t, q, weight, d.rows.data(), solver.state.errors, placed);
+    find_limit_rows(t, q, tuning.clear, tuning.clear, weight);
     S *force = of_frame(d.gradient, t), *packed_force = d.packed_force.data();
     const int wide = band_block<S>(n_coupled()), packed = pack_rows_of(t, q, weight);
     std::fill_n(packed_force, wide, 0.0);
@@ -256,7 +260,7 @@ class Clip : public FrameCorrection {
     alone.goals.n = 1;
     alone.n_rows = count;
     const S* room = solver.state.room ? solver.state.room + 2 * problem.goals[g].first_row : nullptr;
-    assemble(alone, q, solver.state.placements, targets_of(t), d.J.data(), room);
+    assemble(alone, q, placements_of(t), targets_of(t), d.J.data(), room);
   }
 
   void couple(const BandFront<S>& front, int t, int apart) {
@@ -363,6 +367,7 @@ class Clip : public FrameCorrection {
     const Tries& tries = d.timed || limits.n ? many_tries : few_tries;
     for (int attempt = 0; attempt < tries.dampings && !is_spent() && !over(); ++attempt) {
       solve_band(weight, damping);
+      placed = false;
       shorten_steps();
       S share = 1.0;
       for (int k = 0; k < tries.shares && !over(); ++k, share *= tries.shorter) {
@@ -370,6 +375,7 @@ class Clip : public FrameCorrection {
         if (!(there < cost) || d.called_off) continue;
         gained = cost - there;
         cost = there;
+        placed = true;
         copy_frames(d.trial, d.q, solver.n_q);
         copy_frames(d.gradient, d.displacement, n);
         damping = damping < 1e-9 ? 0.0 : 0.1 * damping;

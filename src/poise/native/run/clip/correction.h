@@ -37,7 +37,7 @@ class FrameCorrection : public FrameRates {
     for (int round = 0, waited = 0; round < tuning.corrections && waited <= tuning.patience && !over();
          ++round, ++waited) {
       look_at_frame(t, q, 1.0, d.rows.data(), solver.state.errors);
-      find_limit_rows(q, tuning.still_clear, 2.0 * tuning.still_clear, 1.0);
+      find_limit_rows(t, q, tuning.still_clear, 2.0 * tuning.still_clear, 1.0);
       S off = keep_hard_rows(t);
       for (int k = 0; k < n_near; ++k) off = std::max(off, d.limit_rest[at(k)] - tuning.still_clear);
       if (off < nearest) {
@@ -49,7 +49,7 @@ class FrameCorrection : public FrameRates {
         std::copy(q, q + solver.n_q, d.nearest.data());
       }
       if (off <= tuning.exact) return true;
-      assemble(problem, q, solver.state.placements, targets_of(t), d.J.data());
+      assemble(problem, q, placements_of(t), targets_of(t), d.J.data());
       scale_rows(t, d.J.data());
       step_to_hard(t, q, next, stops);
       std::copy(next, next + solver.n_q, q);

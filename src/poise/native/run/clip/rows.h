@@ -73,10 +73,12 @@ class FrameRows {
 
   bool over() { return d.called_off = d.called_off || solver.watch.called_off(); }
 
+  S* placements_of(int t) const { return d.placements.data() + at(t) * at(size_of_placements(problem.body.count())); }
+
   // The weighted rows of one frame; `errors` gets metres and radians of each goal, those that are inactive in this
-  // frame only if `all`.
-  void look_at_frame(int t, const S* q, S weight, S* rows, S* errors, bool all = false) {
-    place_problem(problem, q, solver.state.placements);
+  // frame only if `all`. `placed`: the placements of the frame are those of q.
+  void look_at_frame(int t, const S* q, S weight, S* rows, S* errors, bool placed = false, bool all = false) {
+    if (!placed) place_problem(problem, q, placements_of(t));
     const S root = std::sqrt(weight);
     for (int g = 0; g < problem.goals.count(); ++g) {
       const auto& goal = problem.goals[g];
@@ -85,7 +87,7 @@ class FrameRows {
         std::fill_n(rows + goal.first_row, rows_of_goal(goal), 0.0);
         continue;
       }
-      evaluate_goal(problem, g, targets_of(t), solver.state.placements, rows, errors, solver.state.room);
+      evaluate_goal(problem, g, targets_of(t), placements_of(t), rows, errors, solver.state.room);
       for (int k = 0; k < rows_of_goal(goal); ++k) rows[goal.first_row + k] *= w;
     }
   }
@@ -108,9 +110,9 @@ class FrameRows {
   }
 
   // The cost of the limits nearer than `clear`, after look_at_frame of the same q; `worst` gets the smallest gap.
-  S look_at_limits(const S* q, S clear, S weight, S& worst) const {
+  S look_at_limits(int t, const S* q, S clear, S weight, S& worst) const {
     S cost = 0.0;
-    if (limits.n) place_capsules(limits, solver.state.placements);
+    if (limits.n) place_capsules(limits, placements_of(t));
     for (int i = 0; i < limits.n; ++i) {
       const S gap = gap_of(problem, limits, i, q);
       worst = std::min(worst, gap);
@@ -120,16 +122,16 @@ class FrameRows {
   }
 
   // The rows of these limits, consecutively in d.limit_rows, and their residuals in d.limit_rest.
-  void find_limit_rows(const S* q, S below, S clear, S weight) {
+  void find_limit_rows(int t, const S* q, S below, S clear, S weight) {
     n_near = 0;
     if (!limits.n) return;
     const S root = std::sqrt(weight);
-    place_capsules(limits, solver.state.placements);
+    place_capsules(limits, placements_of(t));
     for (int i = 0; i < limits.n; ++i) {
       const S gap = gap_of(problem, limits, i, q);
       if (!(gap < below)) continue;
       S* row = d.limit_rows.data() + at(n_near) * at(n);
-      row_of_limit(problem, limits, i, q, solver.state.placements, row);
+      row_of_limit(problem, limits, i, q, placements_of(t), row);
       for (int c = 0; c < n; ++c) row[c] *= root;
       d.limit_rest[at(n_near++)] = root * (clear - gap);
     }
