@@ -34,6 +34,7 @@ MOST_FRAMES = 3000.0  # largest spread of a change; the fourth power of a larger
 WINDOW, OVERLAP = 2400, 200  # frames solved at once, and frames shared by two windows
 ROUNDING = 1e-12  # rounding error of a gap
 STEPS = 24
+REST = 1e-7  # rad, or lengths of the body: a clip has converged if no frame moves farther in one step
 PATIENCE = 0.65  # cost of an unexpected motion in a stream, relative to a bone's direction
 LEARN = 2.4  # relative to the largest gain without overshoot: a slight overshoot, and less lag
 STEPS_IN_TIME = 200  # with rate limits: motion beyond the limit of one frame is passed on to its neighbours
@@ -102,6 +103,7 @@ def solve_whole(
     joints: Sequence[str] | None = None,
     limits: Sequence[Limit] = (),
     steps: int | None = None,
+    rest: float = REST,
     progress: Progress | None = None,
     cuts: Sequence[int] = (),
 ) -> ClipAnswer:
@@ -118,10 +120,11 @@ def solve_whole(
         joints: The only joints that may move.
         limits: Limits in addition to the joint ranges and cones; rate limits hold from frame to frame.
         steps: The most steps of one window.
+        rest: The size of a step, in radians or lengths of the body, that is the last one.
         progress: Called with the number of frames done and the total.
         cuts: Frames before which displacements do not spread; ignored with rate limits.
     """
-    kernel = Kernel(guide, wanted, hold, slide, smooth, joints, limits, steps)
+    kernel = Kernel(guide, wanted, hold, slide, smooth, joints, limits, steps, rest)
     cuts = cuts if kernel.rates is None else ()
     q = np.array(guide.q if start is None else start)
     still = np.zeros(len(guide), dtype=bool) if frozen is None else frozen
@@ -156,6 +159,7 @@ class Kernel:
         joints: Sequence[str] | None,
         limits: Sequence[Limit],
         steps: int | None,
+        rest: float = REST,
     ) -> None:
         model, frames = guide.model, len(guide)
         lasting, timed = part_limits(limits)
@@ -176,6 +180,7 @@ class Kernel:
         self.guide, units = guide.q, np.where(model.slides, measure_units(model) / slide, measure_units(model))
         self.gains = hold / units, hold / units * count_frames(smooth, guide.fps) ** 4
         self.bounds = (None, None) if self.rates is None else self.rates.narrowed()
+        self.rest = rest
         self.steps = steps if steps is not None else STEPS if self.rates is None else STEPS_IN_TIME
 
     def make_room(self, frames: int) -> tuple[Floats, Floats, int]:
@@ -197,6 +202,7 @@ class Kernel:
             speed=self.bounds[0],
             acceleration=self.bounds[1],
             max_steps=steps,
+            rest=self.rest,
         )
         out = problem.solve(self.solver.problem, q)
         return out.q, out.errors, out.gaps, out.systems

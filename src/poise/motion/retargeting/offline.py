@@ -40,6 +40,7 @@ from poise.motion.contact.region_shapes import Obstacle
 from poise.motion.contact.scene import Scene, read_scene
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.arms.branches import (
+    FREE_REST,
     RobotLimb,
     find_wrong_limbs,
     leave_out,
@@ -365,6 +366,7 @@ def solve_bones(
         joints=carrying.joints if joints is None else joints,
         limits=limits,
         steps=steps,
+        rest=FREE_REST,
         progress=progress,
     )
 

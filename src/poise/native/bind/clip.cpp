@@ -49,6 +49,7 @@ Array array_of(const std::vector<double>& from, std::vector<npy_intp> shape) {
 struct ClipProblem {
   nb::object guide, targets, weights, hard, frozen, hold, smooth, speed, acceleration;
   int max_steps = 0;
+  double rest = 0.0;
 };
 
 struct ClipSolution {
@@ -82,6 +83,7 @@ ClipSolution solve_clip(const ClipProblem& given, PreparedSolver& solver, nb::ha
     clip.acceleration = gains_of(solver, given.acceleration, "acceleration");
   }
   clip.max_steps = given.max_steps;
+  clip.rest = given.rest;
   allot(clip);
   data.watch = Watch{};
   data.watch.asks = hear_signals;
@@ -111,13 +113,13 @@ void bind_clips(nb::module_& m) {
       .def_ro("systems", &ClipSolution::systems, "Linear systems over all frames that were solved.");
   const auto make = [](ClipProblem* self, nb::object guide, nb::object targets, nb::object weights, nb::object hard,
                        nb::object frozen, nb::object hold, nb::object smooth, nb::object speed, nb::object acceleration,
-                       int max_steps) {
-    new (self) ClipProblem{guide, targets, weights, hard, frozen, hold, smooth, speed, acceleration, max_steps};
+                       int max_steps, double rest) {
+    new (self) ClipProblem{guide, targets, weights, hard, frozen, hold, smooth, speed, acceleration, max_steps, rest};
   };
   nb::class_<ClipProblem>(m, "ClipProblem", "The frames of a clip as one problem.")
       .def("__init__", make, nb::kw_only(), nb::arg("guide"), nb::arg("targets"), nb::arg("weights"), nb::arg("hard"),
            nb::arg("frozen"), nb::arg("hold"), nb::arg("smooth"), nb::arg("speed") = nb::none(),
-           nb::arg("acceleration") = nb::none(), nb::arg("max_steps"))
+           nb::arg("acceleration") = nb::none(), nb::arg("max_steps"), nb::arg("rest") = 1e-7)
       .def_rw("guide", &ClipProblem::guide, "(frames, nq): displacements are measured from it.")
       .def_rw("targets", &ClipProblem::targets, "(frames, numbers): the targets of all goals.")
       .def_rw("weights", &ClipProblem::weights, "(frames, goals): a factor on each goal; 0 leaves it out.")
@@ -128,6 +130,7 @@ void bind_clips(nb::module_& m) {
       .def_rw("speed", &ClipProblem::speed, "(nv,): the largest change from frame to frame; None: unbounded.")
       .def_rw("acceleration", &ClipProblem::acceleration, "(nv,): the largest change of that.")
       .def_rw("max_steps", &ClipProblem::max_steps, "The largest number of steps.")
+      .def_rw("rest", &ClipProblem::rest, "Radians, or lengths of the body: a shorter step is the last one.")
       .def("solve", solve_clip, nb::arg("solver"), nb::arg("q"), "Return all frames, searched from q (frames, nq).");
   m.def("goals_of_clip", goals_of, nb::arg("solver"));
 }

@@ -24,7 +24,7 @@ struct ClipData {
   std::vector<double> speed;         // n_v of the problem: largest motion from frame to frame
   std::vector<double> acceleration;  // n_v of the problem: largest change of that motion
   int max_steps = 20;
-  double rest = 1e-7;  // radians (times L: metres) below which a step counts as zero
+  double rest = 0.0;  // radians (times L: metres): a shorter step is the last one
 
   // results
   std::vector<double> errors;  // frames x goals x 2

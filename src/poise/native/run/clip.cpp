@@ -10,16 +10,15 @@
 // each is a band of five numbers per frame, separate from the blocks. If rates are bounded the weight grows slowly, so
 // that the set of violated rates hardly changes from one step to the next; with a large weight at once, steps would
 // free some rates and violate others endlessly. One call solves at most most_systems linear systems.
-#include "kernels/algebra/banded.h"
-#include "run/clip/correction.h"
+#include "run/clip/packed_rows.h"
 
 namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-class Clip : public FrameCorrection {
+class Clip : public PackedRows {
  public:
-  using FrameCorrection::FrameCorrection;
+  using PackedRows::PackedRows;
 
   void run() {
     find_coupled();
@@ -79,15 +78,6 @@ class Clip : public FrameCorrection {
   }
 
   bool is_spent() const { return d.systems >= tuning.most_systems; }
-
-  // the velocities that affect a row; the others are coupled only with themselves
-  void find_coupled() {
-    d.coupled.clear();
-    for (int c = 0; c < n; ++c) {
-      if (limits.n || solver.runs[at(c)].first != solver.runs[at(c)].last) d.coupled.push_back(c);
-    }
-  }
-  int n_coupled() const { return static_cast<int>(d.coupled.size()); }
 
   // the last weight of hard goals and limits: more would lose a tiny cost of displacements in rounding
   S find_heaviest() const {
@@ -225,42 +215,6 @@ class Clip : public FrameCorrection {
   S between(int t, int apart, int c, S smooth) {
     if (d.held[at(t) * at(n) + at(c)] || d.held[at(t + apart) * at(n) + at(c)]) return 0.0;
     return d.smooth[at(c)] * smooth + (d.timed ? coupling_of(t, apart)[c] : 0.0);
-  }
-
-  // J^T in whole blocks, one weighted row of J after another, without goals that are inactive in this frame, and their
-  // residuals; returns the number of rows
-  int pack_rows_of(int t, const S* q, S weight) {
-    const int wide = band_block<S>(n_coupled());
-    const S root = std::sqrt(weight);
-    int packed = 0;
-    const auto pack = [&](const S* row, int stride, S w, S rest) {
-      S* to = d.scratch.data() + at(packed) * at(wide);
-      for (int k = 0; k < n_coupled(); ++k) to[k] = w * row[d.coupled[at(k)] * stride];
-      for (int k = n_coupled(); k < wide; ++k) to[k] = 0.0;
-      d.packed_rest[at(packed++)] = rest;
-    };
-    for (int g = 0; g < problem.goals.count(); ++g) {
-      const int first = problem.goals[g].first_row, count = rows_of_goal(problem.goals[g]);
-      const S w = weight_of(t, g, root);
-      if (w != 0.0) assemble_alone(g, t, q, count);
-      for (int k = 0; k < count; ++k) {
-        d.packed_before[at(first + k)] = packed;
-        if (w != 0.0) pack(d.J.data() + k, count, w, d.rows[at(first + k)]);
-      }
-    }
-    d.packed_before[at(m)] = packed;
-    for (int k = 0; k < n_near; ++k) pack(d.limit_rows.data() + at(k) * at(n), 1, 1.0, d.limit_rest[at(k)]);
-    return packed;
-  }
-
-  // J of one goal, in `count` rows
-  void assemble_alone(int g, int t, const S* q, int count) {
-    auto alone = problem;
-    alone.goals.specs = d.lone_goals.data() + g;
-    alone.goals.n = 1;
-    alone.n_rows = count;
-    const S* room = solver.state.room ? solver.state.room + 2 * problem.goals[g].first_row : nullptr;
-    assemble(alone, q, placements_of(t), targets_of(t), d.J.data(), room);
   }
 
   void couple(const BandFront<S>& front, int t, int apart) {

@@ -32,6 +32,7 @@ from poise.motion.retargeting.result import HOLD_WEIGHT
 from poise.spatial import Rotation
 
 __all__ = [
+    "FREE_REST",
     "RATE",
     "RobotLimb",
     "approach_directions",
@@ -50,6 +51,7 @@ LEG_MISSED_RAD, LEG_MISSED_S = 0.6, 0.07
 SHARED_RAD = 0.15  # of the error of an arm: the largest part that the trunk shares
 FULL_TURN = 2.0 * np.pi
 SEEDS = 12  # poses from which every frame is solved
+FREE_REST = 1e-3  # rad: a shorter step of a motion without contacts is its last one
 ARM_STEPS, SEED_STEPS = 12, 16  # of a whole clip, and of its frames from one of these poses
 FLIP_COST = 1.0  # of a step by one radian, relative to a bone that is off by one radian for a frame at 30 fps
 RATE = 30.0  # frames per second that costs of frames are relative to
@@ -197,7 +199,9 @@ def solve_limbs(body: Motion, limbs: Sequence[RobotLimb], wanted: Sequence[ClipG
     ends = np.cumsum([0, *(len(limb.rows) for limb in limbs)])
 
     def relax(start: Floats) -> tuple[Floats, Floats]:
-        found = solve_whole(body, own, start=start, hold=HOLD_WEIGHT, smooth=smooth, joints=joints, steps=ARM_STEPS)
+        found = solve_whole(
+            body, own, start=start, hold=HOLD_WEIGHT, smooth=smooth, joints=joints, steps=ARM_STEPS, rest=FREE_REST
+        )
         return found.q, weights * found.errors[:, :, 1]
 
     q, misses = relax(body.q)
@@ -261,7 +265,7 @@ def list_answers(
     body: Motion, own: Sequence[ClipGoal], joints: Sequence[str], arms: Sequence[RobotLimb]
 ) -> list[tuple[Floats, Floats]]:
     """List answers for all frames and their weighted errors, (frames, goals), each frame solved by itself."""
-    kernel = Kernel(body, own, HOLD_WEIGHT, 1.0, 0.0, joints, (), SEED_STEPS)
+    kernel = Kernel(body, own, HOLD_WEIGHT, 1.0, 0.0, joints, (), SEED_STEPS, FREE_REST)
     seeds = [list_seeds(body.model, arm) for arm in arms]
     out = []
     for k in range(SEEDS):
