@@ -225,9 +225,11 @@ class Clip : public PackedRows {
     }
   }
 
-  // whether any frame is coupled with another
+  // whether any frame is coupled with another, by more than what rounding loses beside the cost of its displacement
   bool couples_frames() const {
-    return d.timed || std::any_of(d.smooth.begin(), d.smooth.end(), [](S smooth) { return smooth != 0.0; });
+    bool any = d.timed;
+    for (int c = 0; c < n; ++c) any = any || d.smooth[at(c)] > tuning.negligible * d.hold[at(c)];
+    return any;
   }
 
   // d.step from the banded system; frames are assembled as the front reaches them
