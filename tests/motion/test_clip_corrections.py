@@ -54,3 +54,20 @@ def test_a_frame_keeps_all_that_has_one_side_above_the_floor_at_once(nods, held)
     assert (np.min(low, axis=0) < 0.0).mean() > 0.5
     assert (np.min(lowest, axis=0) > -1e-9).all()
     assert answer.errors[..., 0].max() < 1e-9
+
+
+def test_frames_that_nothing_couples_do_not_depend_on_each_other():
+    """One frame begins far from its target: the others take the steps that they take without it."""
+    model, rng, frames = poise.load("panda"), np.random.default_rng(2), 6
+    frame, hidden = model.frames[-1], np.array([1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
+    begin = Motion(model, rng.uniform(model.lower, model.upper, (frames, model.nq)), 30.0)
+    T = np.asarray(model.fk(rng.uniform(model.lower, model.upper, (frames, model.nq)), frame))
+    targets = np.concatenate([T[:, :3, :3].reshape(frames, 9), T[:, :3, 3]], axis=1)
+    hand = ClipGoal(Reach(frame, T[0], name="hand"), targets, hidden)
+    together = solve_whole(begin, [hand], hold=1e-3, smooth=0.0, steps=3)
+    for t in range(frames):
+        one = ClipGoal(hand.goal, targets[t : t + 1], hidden[t : t + 1])
+        alone = solve_whole(Motion(model, begin.q[t : t + 1], 30.0), [one], hold=1e-3, smooth=0.0, steps=3)
+        np.testing.assert_array_equal(alone.q[0], together.q[t])
+        np.testing.assert_array_equal(alone.errors[0], together.errors[t])
+    assert together.errors[2, 0, 0] > 0.01  # a goal that is left out reports its error

@@ -125,10 +125,10 @@ class Clip : public PackedRows {
 
   // the factor of frames t and t + apart in the sum of squared second differences
   S coupling(int t, int apart) const {
-    const int last = d.frames - 1;
-    if (last < 2 || t + apart > last) return 0.0;
+    const int end = d.frames - 1;
+    if (end < 2 || t + apart > end) return 0.0;
     if (apart == 2) return 1.0;
-    const auto inside = [&](int k) { return k >= 1 && k < last ? 1.0 : 0.0; };  // a second difference about frame k
+    const auto inside = [&](int k) { return k >= 1 && k < end ? 1.0 : 0.0; };  // a second difference about frame k
     if (apart == 1) return -2.0 * (inside(t) + inside(t + 1));
     return inside(t - 1) + 4.0 * inside(t) + inside(t + 1);
   }
