@@ -7,7 +7,8 @@
 // from step to step, and so are violated limits. At the end every frame is corrected by itself, which moves it by the
 // small error that the weight has left. A joint at the end of its range that is pushed against it is excluded from a
 // step; one that would cross it stops there. Velocities that do not affect any row are coupled only with themselves:
-// each is a band of five numbers per frame, separate from the blocks. If rates are bounded the weight grows slowly, so
+// each is a band of five numbers per frame, separate from the blocks. Frames without smoothness and rates are not
+// coupled, and each is solved by itself. If rates are bounded the weight grows slowly, so
 // that the set of violated rates hardly changes from one step to the next; with a large weight at once, steps would
 // free some rates and violate others endlessly. One call solves at most most_systems linear systems.
 #include "run/clip/packed_rows.h"
