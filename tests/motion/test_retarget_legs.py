@@ -14,7 +14,7 @@ from poise.motion.clips.lock import list_goals, lock_places, measure_pull
 from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.retargeting.arms import branches
-from poise.motion.retargeting.offline import keep_directions
+from poise.motion.retargeting.goal_targets import keep_directions
 
 
 def test_a_leg_that_sits_to_the_side_keeps_its_directions(monkeypatch):
@@ -45,7 +45,7 @@ def test_directions_of_the_free_motion_are_kept_not_those_of_the_source():
     targets = np.c_[turns.reshape(-1, 9), np.zeros((len(clip), 3))]
     targets[0, :9] = np.diag([-1.0, 1.0, -1.0]).ravel()
     wanted = ClipGoal(Orient("chest", np.eye(3), name="chest turned"), targets, np.ones(len(clip)))
-    (kept,) = keep_directions(clip, [wanted])
+    (kept,) = keep_directions(clip, [wanted], 2.0)
     assert kept.targets is not None
     assert np.abs(kept.targets[:, :9] - turns.reshape(-1, 9)).max() < 1e-12
 

@@ -22,7 +22,7 @@ from poise.motion.clips.collisions import find_collisions
 from poise.motion.clips.whole_clip import solve_whole
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.retargeting.result import prepare
-from poise.motion.retargeting.separation import clip_separation, planes
+from poise.motion.retargeting.separation import limb_correction, planes
 from poise.motion.retargeting.separation.planes import list_plane_goals
 from poise.spatial import Rotation, Transform
 from walks import make_walk
@@ -75,7 +75,7 @@ def test_frames_far_from_a_collision_stay_as_they_are(robot: poise.Model, clip: 
     assert found is not None
     deep = np.flatnonzero(found.depths > 1e-3)
     changed = np.flatnonzero(np.abs(free - kept).max(axis=1) > 0.0)
-    reach = round(clip_separation.SPREAD_S * clip.fps) + 1
+    reach = round(limb_correction.SPREAD_S * clip.fps) + 1
     assert len(changed)
     assert changed.min() >= deep.min() - reach
     assert changed.max() <= deep.max() + reach
@@ -102,10 +102,10 @@ def test_limits_still_hold(robot: poise.Model, clip: Motion) -> None:
 def test_a_clearance_among_the_limits_replaces_it(
     robot: poise.Model, clip: Motion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
+    def fail(_: object) -> None:
         raise AssertionError("not called")
 
-    monkeypatch.setattr("poise.motion.retargeting.offline.separate_parts", fail)
+    monkeypatch.setattr(limb_correction, "find_convex_parts", fail)
     retarget(clip[:4], robot, limits=[Clearance()])
     assert Retargeter(clip.model, robot, limits=[Clearance()]).separation is None
     assert Retargeter(clip.model, robot, clearance=False).separation is None
@@ -165,6 +165,9 @@ def measure_depths(motion: Motion) -> np.ndarray:
 
 def test_a_correction_does_not_spread_over_a_cut(robot: poise.Model, clip: Motion) -> None:
     q = np.concatenate([clip.q[5:20], clip.q[26:40]])
+    raised = np.zeros(clip.model.nv)
+    raised[clip.model.joint("shoulder_r").v] = (0.0, 0.0, -1.5)
+    q[15:] = clip.model.integrate(q[15:], raised)  # a posture that only moves elsewhere is not cut
     q[15:, 0] += 5.0
     free, kept = (
         retarget(Motion(clip.model, q, clip.fps), robot, clearance=each, touch=False).motion.q for each in (False, True)
@@ -186,7 +189,7 @@ def make_meetings(frames: int) -> Overlaps:
 def test_a_pair_has_few_goals_however_often_it_meets(robot: poise.Model, frames: int) -> None:
     parts = find_convex_parts(robot)
     assert parts is not None
-    goals = list_plane_goals(parts, make_meetings(frames), range(frames), 1)
+    goals = list_plane_goals(parts, make_meetings(frames), range(frames), 1, 50.0)
     assert len(goals) <= planes.MOST_POINTS
     used = np.sum([goal.weights > 0.0 for goal in goals], axis=0)
     np.testing.assert_array_equal(used, np.arange(frames) % 4 == 0)
@@ -196,10 +199,10 @@ def test_planes_do_not_cross_cuts(robot: poise.Model) -> None:
     parts = find_convex_parts(robot)
     assert parts is not None
     rows = make_meetings(9)  # frames 0, 4 and 8
-    (goal,) = list_plane_goals(parts, replace(rows, point=0.0 * rows.point), range(9), 4, cuts=[3, 6])
+    (goal,) = list_plane_goals(parts, replace(rows, point=0.0 * rows.point), range(9), 4, 50.0, cuts=[3, 6])
     assert np.count_nonzero(goal.weights) == 9
     rows.normal[1] = (1.0, 0.0, 0.0)
-    goals = list_plane_goals(parts, replace(rows, point=0.0 * rows.point), range(9), 4, cuts=[3, 6])
+    goals = list_plane_goals(parts, replace(rows, point=0.0 * rows.point), range(9), 4, 50.0, cuts=[3, 6])
     assert goals[0].targets is not None
     normals = goals[0].targets[:, [2, 5, 8]]
     np.testing.assert_allclose(normals[:, 0], [0.0] * 3 + [1.0] * 3 + [0.0] * 3, atol=1e-12)
@@ -213,11 +216,11 @@ def test_long_collisions_are_solved_in_windows(robot: poise.Model, monkeypatch: 
         lengths.append(len(window))
         return solve(window, *args, **named)
 
-    monkeypatch.setattr(clip_separation, "solve_whole", note)
+    monkeypatch.setattr(limb_correction, "solve_whole", note)
     whole = retarget(clip, robot, touch=False).motion
     longest = max(lengths)
     lengths.clear()
-    monkeypatch.setattr(clip_separation, "MOST_FRAMES", 1)
+    monkeypatch.setattr(limb_correction, "MOST_FRAMES", 1)
     kept = retarget(clip, robot, touch=False).motion
     assert max(lengths) < 0.6 * longest
     assert measure_depths(kept).max() < 0.005
@@ -228,7 +231,7 @@ def test_long_collisions_are_solved_in_windows(robot: poise.Model, monkeypatch: 
 def test_a_window_that_fails_does_not_end_the_others(robot: poise.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     part = np.zeros(80)
     part[10:26] = part[54:70] = np.sin(np.linspace(0.0, np.pi, 16)) ** 2
-    clip, solve = fold_left_arm(part), clip_separation.Separation.solve_window
+    clip, solve = fold_left_arm(part), limb_correction.LimbCorrection.solve_window
     free = retarget(clip, robot, clearance=False, touch=False).motion
 
     def fail(self: Any, q: np.ndarray, at: slice, frozen: np.ndarray) -> np.ndarray:
@@ -236,7 +239,7 @@ def test_a_window_that_fails_does_not_end_the_others(robot: poise.Model, monkeyp
             return np.asarray(solve(self, q, at, frozen))
         return np.where(frozen[:, None], q[at], free.q[measure_depths(free).argmax()])
 
-    monkeypatch.setattr(clip_separation.Separation, "solve_window", fail)
+    monkeypatch.setattr(limb_correction.LimbCorrection, "solve_window", fail)
     kept = retarget(clip, robot, touch=False).motion
     np.testing.assert_array_equal(kept.q[:40], free.q[:40])
     assert measure_depths(free)[40:].max() > 0.02
@@ -268,9 +271,9 @@ def test_a_window_with_a_fault_is_left_as_it_is(
         return answer
 
     limits = named.get("limits", ())
-    good = clip_separation.separate_parts(track.motion, carrying, ledger, limits, 1.0)
-    monkeypatch.setattr(clip_separation, "solve_whole", break_it)
-    bad = clip_separation.separate_parts(track.motion, carrying, ledger, limits, 1.0)
+    good = limb_correction.correct_limbs(track.motion, carrying, ledger, limits, 1.0)
+    monkeypatch.setattr(limb_correction, "solve_whole", break_it)
+    bad = limb_correction.correct_limbs(track.motion, carrying, ledger, limits, 1.0)
     assert np.abs(good.q - track.motion.q).max() > 0.01
     np.testing.assert_array_equal(bad.q, track.motion.q)
 
@@ -284,7 +287,7 @@ def test_feet_are_as_thick_as_their_shapes_above_the_floor() -> None:
     legs = [joint.name for side in "lr" for joint in robot.joints_above(f"foot_{side}")]
     q = np.array(robot.rest)  # the body lies, so that the upper sides of its feet are near the floor
     q[:7] = (0.0, 0.1, 0.0, *Rotation.from_axis_angle((1.0, 0.0, 0.0), 0.5 * np.pi).wxyz)
-    (limit,) = clip_separation.list_floor(Motion(robot, q[None], 30.0), legs, 1.0)
+    (limit,) = limb_correction.list_floor(Motion(robot, q[None], 30.0), legs, 1.0)
     assert isinstance(limit, PointClearance)
     radii = [p.radius for p in limit.points if p.frame.startswith("foot")]
     assert radii == pytest.approx([0.0] * len(radii), abs=1e-12)
@@ -294,6 +297,6 @@ def test_feet_are_as_thick_as_their_shapes_above_the_floor() -> None:
 def test_stairs_below_the_floor_say_nothing_of_it(clip: Motion) -> None:
     foot = Contact("foot_l", 0, 9, place=(0.0, -0.3, 0.0), name="heel_l")
     ledger = Contacts((foot,), len(clip), clip.fps, 0.0)
-    assert not clip_separation.has_level_floor(clip, ledger, 1.0)
-    assert clip_separation.has_level_floor(clip, replace(ledger, intervals=()), 1.0)
-    assert not clip_separation.has_level_floor(clip, replace(ledger, intervals=(), floor=None), 1.0)
+    assert not limb_correction.has_level_floor(clip, ledger, 1.0)
+    assert limb_correction.has_level_floor(clip, replace(ledger, intervals=()), 1.0)
+    assert not limb_correction.has_level_floor(clip, replace(ledger, intervals=(), floor=None), 1.0)

@@ -12,7 +12,7 @@ from poise.errors import InvalidValue
 from poise.goals import Reach, Rest
 from poise.motion import retarget
 from poise.motion.retargeting.touch.keeper import KeptTouch, describe_touches, shrink
-from poise.motion.retargeting.touch.parts import find_parts, measure_gaps
+from poise.motion.retargeting.touch.parts import find_parts, pair_solids
 
 ARMS = [f"{part}_{side}" for part in ("clavicle", "shoulder", "elbow", "wrist") for side in "lr"]
 
@@ -62,8 +62,8 @@ def measure_pair(carried, pair):
     """The gap between two parts of the result."""
     model = carried.motion.model
     parts = find_parts(model, dict(poise.roles(model)), 1.0)
-    at = {name: i for i, name in enumerate(model.frames)}
-    return measure_gaps(parts[pair[0]].capsules, parts[pair[1]].around, at, np.array(model.fk(carried.motion.q)))
+    sides = [(parts[pair[0]].solids, parts[pair[1]].around)]
+    return pair_solids(model, sides).measure_gaps(np.array(model.fk(carried.motion.q)), 1.0)[0]
 
 
 def test_clips_without_touch_are_the_same():
@@ -109,10 +109,10 @@ def test_parts_of_a_bare_skeleton_have_the_flesh_of_a_person():
     assert {"hand_l", "hand_r", "head", "chest", "pelvis", "thigh_l", "shin_r", "forearm_l", "upper_arm_r"} <= set(
         parts
     )
-    radii = {name: part.capsules[0].radius for name, part in parts.items()}
+    radii = {name: part.solids[0].radius[0] for name, part in parts.items()}
     assert radii["hand_l"] < radii["thigh_l"] < radii["pelvis"]
     doubled = find_parts(model, dict(poise.roles(model)), 2.0)
-    assert doubled["head"].capsules[0].radius == pytest.approx(2.0 * radii["head"])
+    assert doubled["head"].solids[0].radius[0] == pytest.approx(2.0 * radii["head"])
 
 
 def test_small_differences_are_tolerated():

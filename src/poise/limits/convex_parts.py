@@ -26,7 +26,7 @@ from poise.model import Model
 from poise.model.memo import keep_with_model
 from poise.native import core
 
-__all__ = ["ConvexParts", "Overlaps", "Ways", "find_convex_parts"]
+__all__ = ["ConvexParts", "Overlaps", "Ways", "find_convex_parts", "find_solids"]
 
 Indices = NDArray[np.intp]
 Ways = dict[tuple[int, int], Floats]  # directions of the world by group and pose
@@ -104,10 +104,10 @@ class ConvexParts:
         self.at = np.array([model.frames.index(solid.frame) for solid in solids], dtype=np.intp)
         balls = [np.column_stack([solid.points, solid.radius]) for solid in solids]
         self.hulls = core.HullPairs(
-            balls=np.concatenate(balls),
+            balls=np.concatenate([np.zeros((0, 4)), *balls]),
             counts=[len(each) for each in balls],
             pairs=[(int(i), int(j)) for i, j in pairs],
-            capsules=np.array([cover_roughly(solid) for solid in solids]),
+            capsules=np.reshape([cover_roughly(solid) for solid in solids], (-1, 7)),
             frames=self.at.tolist(),
         )
 
@@ -164,6 +164,18 @@ class ConvexParts:
         if last is not None:
             last[:] = way
         return concatenate(found)
+
+    def measure_gaps(self, T: Floats, most: float) -> Floats:
+        """Return the smallest gap in each group, (groups, poses) [m]; negative if solids overlap, at most `most`.
+
+        Args:
+            T: The transforms of all frames of the body, (poses, frames, 4, 4).
+            most: A larger gap is not measured.
+        """
+        pair, pose, *_, depth, _, _ = self.hulls.find(T[:, self.at], most, np.zeros((len(self.pairs), 3)))
+        out = np.full((int(self.groups.max(initial=-1)) + 1, len(T)), most)
+        np.minimum.at(out, (self.groups[pair], pose), -depth)
+        return out
 
     def _steady(self, rows: Overlaps, times: Indices, before: Ways) -> Overlaps:
         """Return rows whose groups part in directions that turn little from pose to pose."""
@@ -236,6 +248,11 @@ def cover_roughly(solid: SupportPoints) -> Floats:
     return np.concatenate([middle - half * axis, middle + half * axis, [radius]])
 
 
+def find_solids(model: Model) -> tuple[SupportPoints, ...]:
+    """Return the solids of a body; parts without readable shapes have those of their bones."""
+    return find_support_points(model, HULL_ERROR * model.length)
+
+
 @keep_with_model
 def find_convex_parts(model: Model) -> ConvexParts | None:
     """Return the solids of a body that can collide, or None if it has no collision shapes, or all are joined.
@@ -243,7 +260,7 @@ def find_convex_parts(model: Model) -> ConvexParts | None:
     Left out are parts joined by one joint, the pairs of an SRDF, and otherwise parts that overlap in the rest pose with
     at most two joints between them.
     """
-    solids = tuple(solid for solid in find_support_points(model, HULL_ERROR * model.length) if solid.solid)
+    solids = tuple(solid for solid in find_solids(model) if solid.solid)
     parts = find_rigid_parts(model)
     of = [parts[model.frame(solid.frame).name] for solid in solids]
     above = find_next_above(model, parts, set(of))

@@ -6,18 +6,22 @@ of goals. Only the axes of hands and feet change, as more bends of the limbs are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from poise.arrays import Floats, Ints
+from poise.goals import Align, Orient
+from poise.kinematics import Motion
+from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.retargeting.bones import make_axes
 
 if TYPE_CHECKING:
     from poise.motion.retargeting.correspondence import CarryOver
 
-__all__ = ["GOAL_WEIGHTS", "GoalTargets", "Ground"]
+__all__ = ["GOAL_WEIGHTS", "GoalTargets", "Ground", "keep_directions"]
 
 GOAL_WEIGHTS = {
     "hips": 1.0,
@@ -133,3 +137,16 @@ class GoalTargets:
 def list_numbers(numbers: list[int]) -> Ints:
     """Return indices as an integer array, also if the list is empty."""
     return np.array(numbers, dtype=np.int64)
+
+
+def keep_directions(motion: Motion, wanted: Sequence[ClipGoal], weight: float) -> Iterator[ClipGoal]:
+    """List the goals of bones and parts, with their directions in a motion as targets, and `weight` times theirs."""
+    for each in wanted:
+        if each.targets is None or not isinstance(each.goal, (Align, Orient)):
+            continue
+        turned, targets = np.array(motion.model.fk(motion.q, each.goal.frame))[:, :3, :3], each.targets.copy()
+        if isinstance(each.goal, Align):
+            targets[:, 9:] = turned @ np.array(each.goal.axis)
+        else:
+            targets[:, :9] = turned.reshape(-1, 9)
+        yield replace(each, targets=targets, weights=weight * each.weights)

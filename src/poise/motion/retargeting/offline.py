@@ -6,15 +6,15 @@
 3. All frames are solved at once: every bone of the target has the direction of the source's bone.
 4. If a part other than a foot is below the floor, the hips are lifted and the motion is solved again with the whole
    body above it (`body_floor`).
-5. Hands that touch other parts of the body in the source touch them in the result (`touch`).
-6. Points that stand still in the source stand exactly still in the result (`lock`), with the whole body above the floor
+5. Points that stand still in the source stand exactly still in the result (`lock`), with the whole body above the floor
    if it lies on it or would sink into it, or on the surfaces of a scene if one is given (`lock_in_scene`).
-7. Arms, and legs that lie or swing, move out of parts that they collide with (`separation`).
+6. Arms, and legs that lie or swing, move out of parts that they collide with (`separation`), and hands that touch other
+   parts of the body in the source touch them in the result (`touch`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.deprecation import accept_former
 from poise.errors import InvalidValue
-from poise.goals import Align, Orient, Reach
+from poise.goals import Reach
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root
 from poise.limits import Limit
@@ -51,13 +51,14 @@ from poise.motion.retargeting.arms.hinges import FASTEST_LEG_RAD_S, limit_speed
 from poise.motion.retargeting.body_floor import find_lift, make_floor_limits, measure_depth
 from poise.motion.retargeting.branch_joiner import BranchJoiner, bridge_jumps
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.goal_targets import Ground
+from poise.motion.retargeting.goal_targets import Ground, keep_directions
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import Retargeter, carry_online
 from poise.motion.retargeting.options import check_clip, check_contacts, check_progress, check_switch
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
-from poise.motion.retargeting.separation.clip_separation import list_leg_goals, separate_parts
-from poise.motion.retargeting.touch.keeper import STILL_M, TouchKeeper, list_arm_joints
+from poise.motion.retargeting.separation.leg_goals import list_leg_goals
+from poise.motion.retargeting.separation.limb_correction import correct_limbs
+from poise.motion.retargeting.touch.keeper import TouchKeeper
 from poise.motion.retargeting.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
 from poise.motion.scenes.scene_contacts import SceneSource, find_scene_contacts
 from poise.motion.scenes.scene_goals import measure_depths
@@ -67,9 +68,8 @@ __all__ = ["Retargeted", "prepare", "retarget"]
 
 FREE_SMOOTHNESS = 1.7  # factor on `smooth` before contacts are held
 FREE_STEPS, LOCK_STEPS = 8, 8  # without contacts, and with them
-TOUCH_ROUNDS, TOUCH_STEPS = 2, 4  # corrections of touch, and the steps of each
 BRIDGE_ROUNDS = 3  # of frames that jump while contacts are held above the floor
-TURN_WEIGHT = 1.4  # of bones and parts while contacts are held above the floor
+TURN_WEIGHT = 3.0  # of bones and parts while contacts are held
 FLOOR_ROUNDS = 4  # of the parts that are kept above the floor
 HELD_SINK_M = 2e-3  # of a body of 1.75 m, into the floor: a deeper one is held above it once more
 MOST_SINK_M = 1e-3  # of a body of 1.75 m, into the floor or a scene, while its limbs are kept apart
@@ -154,18 +154,18 @@ def retarget(
         ledger = replace(ledger, floor=ground)
     air = 0.0 if ground is None else find_air(one, ledger)
     passes = None if progress is None else RepeatedProgress(progress)
-    free, lies, keeper, wanted = solve_without_contacts(one, carrying, ledger, smooth, passes, air, rises, touch)
+    free, lies, wanted = solve_without_contacts(one, carrying, ledger, smooth, passes, air, rises)
     held = carry_contacts(carrying, ledger, free, measure_size(one), rises)
     held, dropped = drop_palms(held) if lies else (held, ())
     options = LockOptions(smooth, carrying.joints, rules, passes, count_steps(rules), SLIDE_COST, tips=True)
     clear = clearance and not any(map(keeps_parts_apart, rules))
-    extra = () if keeper is None else tuple(keeper.make_goals(free, locked=True)[0])
+    turns = tuple(keep_directions(free, wanted, TURN_WEIGHT))
     legs = list_leg_goals(free, carrying, lies) if clear else ()
 
     def lock_all(kept: tuple[Limit, ...]) -> Track:
-        chosen = replace(options, limits=kept, extra=(*extra, *legs))
+        chosen = replace(options, limits=kept, extra=(*turns, *legs))
         if world is None:
-            return hold_above_floor(free, held, chosen, lies, carrying.root, wanted)
+            return hold_above_floor(free, held, chosen, lies, carrying.root)
         return lock_in_scene(world, free, held, chosen, carrying.root if carrying.moves else None)
 
     track = lock_clear(free, rules, lock_all)
@@ -174,10 +174,13 @@ def retarget(
         track = lock_clear(free, rules, lock_all)
         track = track if sinks_more(track.motion, apart.motion) else apart
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
-    if clear:
-        parted = separate_parts(track.motion, carrying, track.contacts, rules, smooth, legs=lies)
-        if world is None or not sinks_more(track.motion, parted, world):
-            track = replace(track, motion=parted)
+    # quadrupeds have no hands
+    keeper = TouchKeeper(carrying, one, track.motion) if touch and not carrying.tips else None
+    corrected = correct_limbs(
+        track.motion, carrying, track.contacts, rules, smooth, wanted, clear=clear, legs=lies, keeper=keeper
+    )
+    if world is None or not sinks_more(track.motion, corrected, world):
+        track = replace(track, motion=corrected)
     if progress is not None:
         progress(len(clip), len(clip))
     touches = () if keeper is None else keeper.list_kept(track.motion)
@@ -211,11 +214,9 @@ def solve_without_contacts(
     progress: Progress | None,
     air: float = 0.0,
     rises: dict[Contact, float] | None = None,
-    touch: bool = True,
-) -> tuple[Motion, bool, TouchKeeper | None, list[ClipGoal]]:
-    """Solve the motion from bones, parts and touch; return it, whether parts other than feet rest on the floor, touch.
+) -> tuple[Motion, bool, list[ClipGoal]]:
+    """Solve the motion from bones and parts; return it, whether parts other than feet rest on the floor, and the goals.
 
-    The last item lists the goals of bones and parts.
     `air` is the height of its lowest sole above the floor [m], and `rises` the known heights of contacts above it.
     """
     carrying.forget()
@@ -246,24 +247,7 @@ def solve_without_contacts(
     lies = False
     if ledger.floor is not None and carrying.root is not None and carrying.moves:
         free, lies = keep_above_floor(free, carrying, wanted, smooth)
-    keeper = TouchKeeper(carrying, clip, T, free) if touch and not carrying.tips else None  # quadrupeds have no hands
-    if keeper is None or not keeper.touches:
-        return free, lies, None, wanted
-    return free if lies else keep_touch(free, guide, carrying, wanted, keeper, smooth), lies, keeper, wanted
-
-
-def keep_touch(
-    free: Motion, guide: Motion, carrying: CarryOver, wanted: list[ClipGoal], keeper: TouchKeeper, smooth: float
-) -> Motion:
-    """Solve a motion again with its hands as near to other parts as in the source."""
-    arms = list_arm_joints(carrying)
-    for _ in range(TOUCH_ROUNDS):
-        near, most = keeper.make_goals(free)
-        if most < STILL_M * keeper.size:
-            break
-        answer = solve_bones(guide, carrying, [*wanted, *near], smooth, arms, start=free.q, steps=TOUCH_STEPS)
-        free = Motion(free.model, answer.q, free.fps)
-    return free
+    return free, lies, wanted
 
 
 def keep_above_floor(free: Motion, carrying: CarryOver, wanted: list[ClipGoal], smooth: float) -> tuple[Motion, bool]:
@@ -299,13 +283,10 @@ def lock_smoothly(free: Motion, held: Contacts, options: LockOptions, root: Root
     return track
 
 
-def hold_above_floor(
-    free: Motion, held: Contacts, options: LockOptions, lies: bool, root: Root | None, wanted: Sequence[ClipGoal] = ()
-) -> Track:
+def hold_above_floor(free: Motion, held: Contacts, options: LockOptions, lies: bool, root: Root | None) -> Track:
     """Hold the contacts of a motion; the whole body stays above the floor if it lies on it, or would sink into it.
 
-    Feet may be far from the floor then, and bones keep their directions: otherwise the whole body would turn. If feet
-    stand on stairs below the floor, nothing is known of the ground under the body.
+    If feet stand on stairs below the floor, nothing is known of the ground under the body.
     """
     size, (_, lowest) = measure_size(free), list_swinging(free.model, held)
     if not lies or lowest < -STAIR_DEPTH_M * size:
@@ -313,7 +294,7 @@ def hold_above_floor(
         if held.floor is None or lowest < -STAIR_DEPTH_M * size or find_lift(track.motion, size) is None:
             return track
     near, start = free, options.start
-    options = replace(options, extra=(*options.extra, *keep_directions(free, wanted)), approach=True)
+    options = replace(options, approach=True)
     for _ in range(FLOOR_ROUNDS):  # contacts may move other parts to the floor
         kept = (*options.limits, *make_floor_limits(near, size))
         # a few steps do not find poses with contacts and the floor
@@ -329,19 +310,6 @@ def limit_limbs(motion: Motion, arms: Sequence[RobotLimb], legs: Sequence[RobotL
     """Return the motion with the speed of the hinges of limbs limited."""
     motion = limit_speed(motion, [joint for arm in arms for joint in arm.joints])
     return limit_speed(motion, [joint for leg in legs for joint in leg.joints], FASTEST_LEG_RAD_S)
-
-
-def keep_directions(free: Motion, wanted: Sequence[ClipGoal]) -> Iterator[ClipGoal]:
-    """List the goals of bones and parts with their directions in a motion as targets."""
-    for each in wanted:
-        if each.targets is None or not isinstance(each.goal, (Align, Orient)):
-            continue
-        turned, targets = np.array(free.model.fk(free.q, each.goal.frame))[:, :3, :3], each.targets.copy()
-        if isinstance(each.goal, Align):
-            targets[:, 9:] = turned @ np.array(each.goal.axis)
-        else:
-            targets[:, :9] = turned.reshape(-1, 9)
-        yield replace(each, targets=targets, weights=TURN_WEIGHT * each.weights)
 
 
 def solve_bones(

@@ -29,7 +29,7 @@ from poise.motion.retargeting.correspondence import CarryOver, Scales
 from poise.motion.retargeting.mapping import Mapping, find_mapping
 from poise.motion.retargeting.options import check_bodies, read_joints
 from poise.motion.retargeting.quadrupeds.goals import FourLeggedCarryOver
-from poise.motion.retargeting.separation.clip_separation import DEEP_M
+from poise.motion.retargeting.separation.limb_correction import DEEP_M
 from poise.motion.retargeting.touch.keeper import KeptTouch, describe_touches
 from poise.motion.scenes.scene_goals import measure_depths
 

@@ -22,14 +22,19 @@ __all__ = ["bound_shot", "list_plane_goals"]
 EDGE = 5e-3  # of L: depths that differ by less share the point of a contact
 MOST_POINTS = 4  # of a pair
 SAME_POINT = 0.02  # of L: points that are nearer to each other are one
-WEIGHT = 50.0  # of a plane [1 / L], relative to a displacement
 FAR = 1e6  # stands for infinity, which kernels do not read
 NO_PLANE = np.array([*np.eye(3).ravel(), 0.0, 0.0, 0.0, -FAR, -FAR, *4 * [0.0], FAR, FAR, FAR, 0.0, 0.0, 0.0])
 LEAST_NORMAL = 0.1  # length of an interpolated normal; planes that turn further from frame to frame are left out
 
 
 def list_plane_goals(
-    parts: ConvexParts, rows: Overlaps, frames: range, every: int, name: int = 0, cuts: Sequence[int] = ()
+    parts: ConvexParts,
+    rows: Overlaps,
+    frames: range,
+    every: int,
+    weight: float,
+    name: int = 0,
+    cuts: Sequence[int] = (),
 ) -> list[ClipGoal]:
     """List the goals of frames that keep near parts on their sides of planes, at most MOST_POINTS for each pair.
 
@@ -38,6 +43,7 @@ def list_plane_goals(
         rows: The pairs that are near each other; those of other frames are ignored.
         frames: The frames of the goals.
         every: The distance of the frames that were measured.
+        weight: The weight of a plane [1 / L].
         name: A number for the names of the goals.
         cuts: The frames at which the motion is cut: planes before and after one are unrelated.
     """
@@ -55,7 +61,7 @@ def list_plane_goals(
             targets, use = np.tile(NO_PLANE, (len(frames), 1)), np.zeros(len(frames))
             for i in np.flatnonzero(of == k):
                 at, planes = place_planes(runs[i], point, bound_shot(int(runs[i].pose[0]), frames, cuts), every)
-                targets[at - frames.start], use[at - frames.start] = planes, WEIGHT
+                targets[at - frames.start], use[at - frames.start] = planes, weight
             beyond = (Range(-FAR, FAR), Range(-FAR, FAR), Range(0.0, FAR))
             goal = Reach(one, beyond, point=point, relative_to=other, name=f"pair {pair} point {k} {name}")
             out.append(ClipGoal(goal, targets, use))

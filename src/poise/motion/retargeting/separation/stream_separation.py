@@ -20,7 +20,7 @@ from poise.kinematics import Motion
 from poise.limits.convex_parts import ConvexParts, Overlaps, find_convex_parts
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.separation.clip_separation import DEEP_M, MEASURED_FPS, NEAR_M
+from poise.motion.retargeting.separation.limb_correction import DEEP_M, MEASURED_FPS, NEAR_M
 from poise.motion.retargeting.separation.limbs import list_arms, list_movable
 
 __all__ = ["StreamSeparation"]

@@ -12,7 +12,7 @@ target is where the hand is anyway if the motion keeps the touch: so clips witho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,9 @@ from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.body_floor import spread_peaks
 from poise.motion.retargeting.bones import find_limb_start, unit
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.touch.parts import TouchPart, find_parts, measure_gaps, place_line
+from poise.motion.retargeting.touch.parts import TouchPart, find_parts, pair_solids, place_line
 
-__all__ = ["STILL_M", "KeptTouch", "Touch", "TouchKeeper", "describe_touches", "list_arm_joints"]
+__all__ = ["KeptTouch", "Touch", "TouchKeeper", "describe_touches", "list_arm_joints"]
 
 # lengths are for a body of 1.75 m
 # gaps in the source of a goal with its full weight, and without weight
@@ -35,15 +35,15 @@ GESTURE_M = (0.03, 0.1)  # of hands, and of a hand and the head
 TOUCH_M = (0.01, 0.03)  # of other parts: arms that hang next to the body are often near it without touching it
 FADE_S = 0.1  # half the time over which a goal begins and ends
 LEAST_GAP_M = 0.002  # gap of the target where parts of the source touch
-GAP_TOLERANCE, LEAST_TOLERANCE_M, MOST_TOLERANCE_M = 0.4, 0.006, 0.02  # of a gap: relative to it, and its bounds
+GAP_TOLERANCE, LEAST_TOLERANCE_M, MOST_TOLERANCE_M = 0.3, 0.006, 0.02  # of a gap: relative to it, and its bounds
 GESTURE_PLACE_M, PLACE_M = 0.015, 0.06  # tolerance of the place on a hand or the head, and around other parts,
 ALONG_TOLERANCE = 0.5  # and along them, relative to their length
 DEEP_M = (-0.06, -0.02)  # gaps of the source from which its directions are not used, and used fully
 MOST_SHIFT_M = 0.08  # of a hand in one round
 MOST_ERROR_M = 0.25  # of a gap: a hand farther off is out of reach
-TOUCH_WEIGHT, LOCK_WEIGHT = 20.0, 10.0  # of a place [1 / L], relative to the direction of a bone; while locked
+TOUCH_WEIGHT = 60.0  # of a place [1 / L], relative to a displacement
+MEASURED_FPS = 40.0  # gaps are measured about this often
 MOST_NAMED = 4  # pairs in a report
-STILL_M = 1e-3  # a smaller correction of all touches is not made
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,8 @@ class KeptTouch:
         hand: The name of the hand: "hand_l".
         other: The name of the other part: "head", "thigh_r".
         touching: The frames in which they touch in the source, or nearly so, (frames,).
-        errors: The gap between their surfaces minus that of the source, scaled, (frames,), in the body's unit.
+        errors: The gap between their surfaces minus that of the source, scaled, in frames that touch, (frames,), in the
+            body's unit.
     """
 
     hand: str
@@ -104,38 +105,34 @@ class TouchKeeper:
     Args:
         carrying: The retargeting.
         clip: The source.
-        T: Its transforms in the target's world, (frames, parts, 4, 4).
-        moved: The motion of the target so far.
+        moved: The motion of the target, without these goals.
     """
 
-    def __init__(self, carrying: CarryOver, clip: Motion, T: Floats, moved: Motion) -> None:
+    def __init__(self, carrying: CarryOver, clip: Motion, moved: Motion) -> None:
         self.model, self.size = carrying.model, measure_size(moved)
         self.at = {name: i for i, name in enumerate(self.model.frames)}
-        size = measure_size(clip)
-        theirs = find_parts(carrying.source, carrying.theirs, size)
-        near = [
-            find_touch(hand, other, theirs, carrying.at, T, size, clip.fps, self.size)
-            for hand, other in list_pairs()
-            if hand in theirs and other in theirs
+        self.most = MOST_ERROR_M * self.size
+        near = find_touches(carrying, carrying.place(clip.q), measure_size(clip), clip.fps, self.size)
+        # the solids of robots are computed from meshes, which takes seconds: only if something touches
+        self.parts = find_parts(self.model, carrying.ours, self.size) if near else {}
+        self.touches = [touch for touch in near if touch.hand in self.parts and touch.other in self.parts]
+        sides = [(self.parts[touch.hand].solids, self.parts[touch.other].around) for touch in self.touches]
+        self.pairs = pair_solids(self.model, sides)
+        self.every = max(1, round(clip.fps / MEASURED_FPS))
+        out_of_reach = {(kept.hand, kept.other) for kept in self.list_kept(moved) if kept.error > self.most}
+        self.touches = [
+            replace(touch, weights=0.0 * touch.weights) if (touch.hand, touch.other) in out_of_reach else touch
+            for touch in self.touches
         ]
-        # the surfaces of robots are computed from meshes, which takes seconds: only if something touches
-        self.parts = find_parts(self.model, carrying.ours, self.size) if any(near) else {}
-        self.touches = [touch for touch in near if touch and touch.hand in self.parts and touch.other in self.parts]
-        most, reached = MOST_ERROR_M * self.size, self.list_kept(moved) if self.touches else ()
-        out_of_reach = {(kept.hand, kept.other) for kept in reached if kept.error > most}
-        self.active = [touch for touch in self.touches if (touch.hand, touch.other) not in out_of_reach]
 
-    def make_goals(self, moved: Motion, *, locked: bool = False) -> tuple[list[ClipGoal], float]:
-        """Return the goals that correct a motion, and the length of the largest correction [m].
-
-        While contacts are held (`locked`), goals of parts that do not touch are weaker, because legs move.
-        """
-        T, goals, most = np.array(self.model.fk(moved.q)), [], 0.0
-        for touch in self.active:
+    def make_goals(self, moved: Motion) -> tuple[list[ClipGoal], Floats]:
+        """Return the goals that correct a motion, and the length of the largest correction of each frame [m]."""
+        T, goals, most = np.array(self.model.fk(moved.q)), [], np.zeros(len(moved))
+        for touch, gaps in zip(self.touches, self.measure_gaps(T, self.every), strict=True):
             hand, other = self.parts[touch.hand], self.parts[touch.other]
             place, base = place_line(hand, T[:, self.at[hand.frame]])[:, 0], T[:, self.at[other.frame]]
-            shift = touch.weights[:, None] * self._find_shift(touch, hand, other, T, place)
-            most = max(most, float(np.linalg.norm(shift, axis=1).max()))
+            shift = touch.weights[:, None] * self._find_shift(touch, other, T, place, gaps)
+            most = np.maximum(most, np.linalg.norm(shift, axis=1))
             targets = np.zeros((len(T), 12))
             targets[:, [0, 4, 8]] = 1.0
             targets[:, 9:] = np.einsum("tji,tj->ti", base[:, :3, :3], place + shift - base[:, :3, 3])
@@ -146,11 +143,23 @@ class TouchKeeper:
                 relative_to=other.frame,
                 name=f"{touch.hand} near {touch.other}",
             )
-            weights = LOCK_WEIGHT * touch.weights**2 if locked else TOUCH_WEIGHT * touch.weights
-            goals.append(ClipGoal(goal, targets, weights))
+            goals.append(ClipGoal(goal, targets, TOUCH_WEIGHT * touch.weights))
         return goals, most
 
-    def _find_shift(self, touch: Touch, hand: TouchPart, other: TouchPart, T: Floats, place: Floats) -> Floats:
+    def measure_gaps(self, T: Floats, every: int) -> Floats:
+        """Return the gaps of all touches, (touches, frames) [m], interpolated between one of `every` frames.
+
+        They are measured while something touches.
+        """
+        if not self.touches:
+            return np.zeros((0, len(T)))
+        used = np.any([(touch.weights > 0.0) | touch.touching for touch in self.touches], axis=0)
+        ends = np.diff(used, prepend=False) | np.diff(used, append=False)
+        at = np.flatnonzero(used & (ends | (np.arange(len(T)) % every == 0)))
+        found = self.pairs.measure_gaps(T[at], self.most + GESTURE_M[1] * self.size)
+        return np.stack([np.interp(np.arange(len(T)), at, row) for row in found])
+
+    def _find_shift(self, touch: Touch, other: TouchPart, T: Floats, place: Floats, gaps: Floats) -> Floats:
         """Return the displacement of the hand that restores a touch, (frames, 3) [m]."""
         line = place_line(other, T[:, self.at[other.frame]])
         axis = line[:, 1] - line[:, 0]
@@ -163,7 +172,7 @@ class TouchKeeper:
         loose = np.clip(GAP_TOLERANCE * touch.gaps, LEAST_TOLERANCE_M * self.size, MOST_TOLERANCE_M * self.size)
         around = (GESTURE_PLACE_M if is_gesture(touch.other) else PLACE_M) * self.size + loose
         shift = shrink(along, around + ALONG_TOLERANCE * length[:, 0]) + shrink(off - along, around)
-        apart = (touch.gaps - measure_gaps(hand.capsules, other.around, self.at, T))[:, None]
+        apart = (touch.gaps - gaps)[:, None]
         shift += shrink(apart, loose) * ways
         length = np.linalg.norm(shift, axis=1, keepdims=True) / (MOST_SHIFT_M * self.size)
         out: Floats = shift * np.tanh(length) / np.maximum(length, 1e-12)
@@ -171,15 +180,10 @@ class TouchKeeper:
 
     def list_kept(self, moved: Motion) -> tuple[KeptTouch, ...]:
         """List the touches of a motion, with the differences of their gaps from those of the source."""
-        T = np.array(self.model.fk(moved.q))
+        found = self.measure_gaps(np.array(self.model.fk(moved.q)), 1)
         return tuple(
-            KeptTouch(
-                touch.hand,
-                touch.other,
-                touch.touching,
-                measure_gaps(self.parts[touch.hand].capsules, self.parts[touch.other].around, self.at, T) - touch.gaps,
-            )
-            for touch in self.touches
+            KeptTouch(touch.hand, touch.other, touch.touching, gaps - touch.gaps)
+            for touch, gaps in zip(self.touches, found, strict=True)
             if touch.touching.any()
         )
 
@@ -218,33 +222,30 @@ def list_pairs() -> list[tuple[str, str]]:
     return pairs
 
 
-def find_touch(
-    hand: str,
-    other: str,
-    parts: dict[str, TouchPart],
-    at: dict[str, int],
-    T: Floats,
-    size: float,
-    fps: float,
-    own_size: float,
-) -> Touch | None:
-    """Return the touch of two parts in the source, or None if they never come near each other."""
-    gaps = measure_gaps(parts[hand].capsules, parts[other].capsules, at, T)
-    full, none = GESTURE_M if is_gesture(other) else TOUCH_M
-    near = np.clip((none * size - gaps) / ((none - full) * size), 0.0, 1.0)
-    if not near.any():
-        return None
-    weights = np.minimum(spread_peaks(near * near * (3.0 - 2.0 * near), max(1, round(FADE_S * fps))), 1.0)
-    place = place_line(parts[hand], T[:, at[parts[hand].frame]])[:, 0]
-    line = place_line(parts[other], T[:, at[parts[other].frame]])
-    axis = line[:, 1] - line[:, 0]
-    shares = ((place - line[:, 0]) * axis).sum(axis=1) / np.maximum((axis * axis).sum(axis=1), 1e-12 * size**2)
-    shares = np.clip(shares, 0.0, 1.0)
-    ways, (least, most) = unit(place - line[:, 0] - shares[:, None] * axis), DEEP_M
-    trust = np.clip((gaps / size - least) / (most - least), 0.0, 1.0)
-    gaps = measure_gaps(parts[hand].capsules, parts[other].around, at, T)
-    wanted = np.maximum(gaps * own_size / size, LEAST_GAP_M * own_size)
-    return Touch(hand, other, weights, wanted, ways, shares, trust, near >= 1.0)
+def find_touches(carrying: CarryOver, T: Floats, size: float, fps: float, own_size: float) -> list[Touch]:
+    """Return the touches of a source with transforms `T`, of the given sizes of both bodies."""
+    parts = find_parts(carrying.source, carrying.theirs, size)
+    pairs = [(hand, other) for hand, other in list_pairs() if hand in parts and other in parts]
+    sides = [(parts[hand].solids, parts[other].solids) for hand, other in pairs]
+    found = pair_solids(carrying.source, sides).measure_gaps(T, GESTURE_M[1] * size)
+    out = list[Touch]()
+    for (hand, other), gaps in zip(pairs, found, strict=True):
+        full, none = GESTURE_M if is_gesture(other) else TOUCH_M
+        near = np.clip((none * size - gaps) / ((none - full) * size), 0.0, 1.0)
+        if not near.any():
+            continue
+        weights = np.minimum(spread_peaks(near * near * (3.0 - 2.0 * near), max(1, round(FADE_S * fps))), 1.0)
+        place, line = (place_line(parts[name], T[:, carrying.at[parts[name].frame]]) for name in (hand, other))
+        place, axis = place[:, 0], line[:, 1] - line[:, 0]
+        shares = ((place - line[:, 0]) * axis).sum(axis=1) / np.maximum((axis * axis).sum(axis=1), 1e-12 * size**2)
+        shares = np.clip(shares, 0.0, 1.0)
+        ways, (least, most) = unit(place - line[:, 0] - shares[:, None] * axis), DEEP_M
+        trust = np.clip((gaps / size - least) / (most - least), 0.0, 1.0)
+        around = pair_solids(carrying.source, [(parts[hand].solids, parts[other].around)])
+        wanted = around.measure_gaps(T, GESTURE_M[1] * size)[0] * own_size / size
+        wanted = np.maximum(wanted, LEAST_GAP_M * own_size)
+        out.append(Touch(hand, other, weights, wanted, ways, shares, trust, near >= 1.0))
+    return out
 
 
 def is_gesture(other: str) -> bool:

@@ -1,33 +1,34 @@
-"""The parts of a body that may touch each other: a centre line, and the capsules around it.
+"""The parts of a body that may touch each other: a centre line, and the solids around it.
 
-Parts are named by roles, so that those of two bodies correspond. Parts with collision shapes have the capsules of
-`Clearance`, where there are any. Other parts, and all of a bare skeleton such as a BVH recording, have the thickness of
-a person of its size.
+Parts are named by roles, so that those of two bodies correspond. Parts with collision shapes have their convex hulls.
+Other parts, and all of a bare skeleton such as a BVH recording, are capsules with the thickness of a person of its
+size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping as Names
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from poise.arrays import Floats
-from poise.limits.capsules import BodyCapsule, body_capsules
+from poise.limits.convex_parts import ConvexParts, find_solids
+from poise.limits.support_points import SupportPoints
 from poise.model import Model
 from poise.model.memo import keep_with_model
 from poise.motion.retargeting.bones import find_axes, find_bone_start, place_of
 from poise.motion.retargeting.trunks import find_head_axes
-from poise.native import core
 
-__all__ = ["TouchPart", "find_parts", "measure_gaps", "place_line"]
+__all__ = ["Solids", "TouchPart", "find_parts", "pair_solids", "place_line"]
 
 # radii of a person of 1.75 m [m]
 FLESH = {"hand": 0.03, "forearm": 0.035, "upper_arm": 0.045, "thigh": 0.075, "shin": 0.055, "head": 0.09, "trunk": 0.1}
 HAND_M, HEAD_M = 0.07, 0.09  # from the wrist to the palm, and from the base of the skull to the middle of the head
 TRUNK_WIDTHS = {"pelvis": ((0.0, 0.07), (0.3, 0.05)), "chest": ((0.5, 0.05), (0.8, 0.06))}  # height share, half width
 WAIST_SHARE = 0.4  # of the height from hips to shoulders: the pelvis ends and the chest begins
-ABOVE_SHOULDERS_M = 0.03  # capsules of a chest that begin higher are its head
+ABOVE_SHOULDERS_M = 0.03  # solids of a chest that begin higher are its head
 OWNERS = {
     **{"wrist": "hand", "hand": "hand", "elbow": "forearm", "shoulder": "upper_arm", "clavicle": "chest"},
     **{"hip": "thigh", "knee": "shin", "ankle": "foot", "foot": "foot", "ball": "foot", "toe": "foot"},
@@ -35,7 +36,8 @@ OWNERS = {
 }
 LIMBS = {"forearm": ("elbow", "wrist"), "upper_arm": ("shoulder", "elbow"), "thigh": ("hip", "knee")}
 LIMBS |= {"shin": ("knee", "ankle")}
-Capsules = tuple[BodyCapsule, ...]
+WHOLES = ("pelvis", "chest"), ("thigh", "shin"), ("upper_arm", "forearm")
+Solids = tuple[SupportPoints, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +47,15 @@ class TouchPart:
     Attributes:
         frame: The frame that carries its line.
         line: Both ends of its centre line in that frame, (2, 3) [m]; a hand is a point.
-        capsules: Its surface.
-        around: Its surface and that of the part next to it: chest and pelvis are one trunk.
+        solids: Its shape.
+        around: Its shape and that of the part next to it: chest and pelvis are one trunk, and a hand on a knee touches
+            the leg.
     """
 
     frame: str
     line: Floats
-    capsules: Capsules
-    around: Capsules
+    solids: Solids
+    around: Solids
 
 
 def find_parts(model: Model, names: Names[str, str], size: float) -> dict[str, TouchPart]:
@@ -71,17 +74,17 @@ def read_parts(model: Model, roles: tuple[tuple[str, str], ...], size: float) ->
     """Return the parts of `find_parts`, kept with the model; `roles` are pairs of roles and frames."""
     names = dict(roles)
     lines = find_lines(model, names, size)
-    own: dict[str, list[BodyCapsule]] = {}
+    own: dict[str, list[SupportPoints]] = {}
     axes = None if "head" in lines or "chest" not in lines else find_axes(model, names, "chest")
-    for capsule in body_capsules(model) if has_solids(model) else ():
-        part = find_owner(model, names, capsule.frame)
-        if part == "chest" and axes is not None and capsule.frame == names["chest"]:
-            low = min(float(np.array(end) @ axes[:, 1]) for end in (capsule.a, capsule.b))
+    for solid in find_solids(model) if has_solids(model) else ():
+        part = find_owner(model, names, solid.frame)
+        if part == "chest" and axes is not None and solid.frame == names["chest"]:
+            low = float((solid.points @ axes[:, 1]).min())
             part = "head" if low > lines["chest"][1][1] @ axes[:, 1] + ABOVE_SHOULDERS_M * size else part
-        own.setdefault(part, []).append(capsule)
-    solid = join_lines(model, names, lines, own)
+        own.setdefault(part, []).append(solid)
+    known = join_lines(model, names, lines, own)
     own |= {part: flesh(model, names, part, lines, size) for part in lines if part not in own}
-    return solid | {part: make_part(part, *lines[part], own) for part in lines if part not in solid}
+    return known | {part: make_part(part, *lines[part], own) for part in lines if part not in known}
 
 
 def has_solids(model: Model) -> bool:
@@ -90,30 +93,38 @@ def has_solids(model: Model) -> bool:
 
 
 def join_lines(
-    model: Model, names: Names[str, str], lines: dict[str, tuple[str, Floats]], own: Names[str, list[BodyCapsule]]
+    model: Model, names: Names[str, str], lines: dict[str, tuple[str, Floats]], own: Names[str, list[SupportPoints]]
 ) -> dict[str, TouchPart]:
-    """Return the parts that have capsules; those of heads and hands determine their lines."""
+    """Return the parts that have shapes; those of heads and hands determine their lines."""
     out = {}
-    for part, capsules in own.items():
+    for part, solids in own.items():
         frame, line = lines.get(part, (names.get("chest", ""), None))
         if part == "head" or part.startswith("hand"):
-            frame = capsules[0].frame if line is None else frame
-            T = np.linalg.inv(model.fk(model.rest, frame))
-            middles = [
-                (T @ model.fk(model.rest, c.frame) @ (*(0.5 * (np.array(c.a) + np.array(c.b))), 1.0))[:3]
-                for c in capsules
-            ]
-            center = np.average(middles, axis=0, weights=[c.radius**3 for c in capsules])
+            frame = solids[0].frame if line is None else frame
+            center = find_center(model, frame, solids)
             line = np.array([center, center])
         if line is not None:
             out[part] = make_part(part, frame, line, own)
     return out
 
 
-def make_part(name: str, frame: str, line: Floats, own: Names[str, list[BodyCapsule]]) -> TouchPart:
-    """Return a part with its capsules."""
-    near = ("pelvis", "chest") if name in ("pelvis", "chest") else (name,)
-    return TouchPart(frame, line, tuple(own[name]), tuple(c for each in near for c in own.get(each, ())))
+def find_center(model: Model, frame: str, solids: Sequence[SupportPoints]) -> Floats:
+    """Return the middle of some solids at rest in a frame, (3,) [m]: of their boxes, by volume."""
+    T, middles, volumes = np.linalg.inv(model.fk(model.rest, frame)), [], []
+    for solid in solids:
+        low = (solid.points - solid.radius[:, None]).min(axis=0)
+        high = (solid.points + solid.radius[:, None]).max(axis=0)
+        middles.append((T @ model.fk(model.rest, solid.frame) @ (*(0.5 * (low + high)), 1.0))[:3])
+        volumes.append(float(np.prod(high - low)))
+    return np.array(np.average(middles, axis=0, weights=volumes if sum(volumes) > 0.0 else None))
+
+
+def make_part(name: str, frame: str, line: Floats, own: Names[str, list[SupportPoints]]) -> TouchPart:
+    """Return a part with its solids."""
+    kind, side = (name[:-2], name[-2:]) if name.endswith(("_l", "_r")) else (name, "")
+    near = next((wholes for wholes in WHOLES if kind in wholes), (kind,))
+    around = tuple(solid for each in near for solid in own.get(each + side, ()))
+    return TouchPart(frame, line, tuple(own[name]), around)
 
 
 def find_lines(model: Model, names: Names[str, str], size: float) -> dict[str, tuple[str, Floats]]:
@@ -156,7 +167,7 @@ def find_lines(model: Model, names: Names[str, str], size: float) -> dict[str, t
 
 def flesh(
     model: Model, names: Names[str, str], part: str, lines: Names[str, tuple[str, Floats]], size: float
-) -> list[BodyCapsule]:
+) -> list[SupportPoints]:
     """Return the capsules of a person around the centre line of a part."""
     frame, line = lines[part]
     if part not in TRUNK_WIDTHS:
@@ -172,10 +183,9 @@ def flesh(
     return out
 
 
-def make_capsule(frame: str, ends: Floats, radius: float) -> BodyCapsule:
+def make_capsule(frame: str, ends: Floats, radius: float) -> SupportPoints:
     """Return a capsule between two points of a frame."""
-    (a, b, c), (d, e, f) = ends.tolist()
-    return BodyCapsule(frame, (a, b, c), (d, e, f), radius)
+    return SupportPoints(frame, ends, np.full(2, radius), solid=False)
 
 
 def find_owner(model: Model, names: Names[str, str], frame: str) -> str:
@@ -200,24 +210,10 @@ def place_line(part: TouchPart, T: Floats) -> Floats:
     return ends
 
 
-def measure_gaps(one: Capsules, other: Capsules, at: Names[str, int], T: Floats) -> Floats:
-    """Return the smallest gap between two surfaces, (frames,) [m]; negative if they overlap.
-
-    Args:
-        one: The capsules of a part.
-        other: Those of another part.
-        at: The index of each frame in `T`.
-        T: Transforms of all frames, (frames, n, 4, 4).
-    """
-    ends, radii = [], []
-    for part in (one, other):
-        own = T[:, [at[capsule.frame] for capsule in part]]
-        points = np.array([(capsule.a, capsule.b) for capsule in part])
-        ends.append(points @ np.swapaxes(own[..., :3, :3], 2, 3) + own[:, :, None, :3, 3])
-        radii.append(np.array([capsule.radius for capsule in part]))
-    first = np.repeat(ends[0], len(radii[1]), axis=1).reshape(-1, 2, 3)
-    second = np.tile(ends[1], (1, len(radii[0]), 1, 1)).reshape(-1, 2, 3)
-    sides = (np.ascontiguousarray(each[:, k]) for each in (first, second) for k in (0, 1))
-    thick = np.repeat(radii[0], len(radii[1])) + np.tile(radii[1], len(radii[0]))
-    gaps: Floats = (core.segment_distances(*sides).reshape(len(T), -1) - thick).min(axis=1)
-    return gaps
+def pair_solids(model: Model, sides: Sequence[tuple[Solids, Solids]]) -> ConvexParts:
+    """Return pairs of solids, one from each side; those of the same two sides have one group."""
+    every = list(dict.fromkeys(solid for two in sides for side in two for solid in side))
+    at = {solid: i for i, solid in enumerate(every)}
+    rows = [(at[a], at[b], k) for k, (one, other) in enumerate(sides) for a in one for b in other]
+    table = np.array(rows, dtype=np.intp).reshape(-1, 3)
+    return ConvexParts(model, tuple(every), table[:, :2], table[:, 2])

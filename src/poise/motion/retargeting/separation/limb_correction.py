@@ -1,29 +1,32 @@
-"""Separation: limbs of a clip that collide with the body, or with each other, are moved out of it.
+"""Correction of the limbs of a clip: they leave parts that they collide with, and hands touch what they should.
 
-1. The collisions of all frames are found with the convex parts of the body (`poise.limits.convex_parts`).
-2. Around the frames that collide, arms and the neck are solved again: parts that are near each other stay on their
-   sides of planes (`planes`), and the motion is otherwise as near to the given one as possible. Legs also move if the
-   body lies and their feet are not in contact.
-3. The planes are updated and the frames solved again, until nothing collides.
+1. The collisions of all frames are found with the convex parts of the body (`poise.limits.convex_parts`), and the hands
+   that do not touch other parts as in the source (`touch`).
+2. Around these frames, arms and the neck are solved again: parts that are near each other stay on their sides of planes
+   (`planes`), hands have goals where they touch, and the motion is otherwise as near to the given one as possible. Legs
+   also move if the body lies and their feet are not in contact.
+3. Planes and goals are updated and the frames solved again, until nothing collides and all hands touch.
 
 All other frames and joints stay exactly as they are, and so do contacts. Legs that stand are kept apart before, while
-their contacts are held (`list_leg_goals`). Source: Schulman et al., Finding locally optimal, collision-free
+their contacts are held (`leg_goals`). Source: Schulman et al., Finding locally optimal, collision-free
 trajectories with sequential convex optimization, 2013.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.goals import Align, Goal, Orient
 from poise.kinematics import Motion
 from poise.limits import Limit
 from poise.limits.convex_parts import ConvexParts, Overlaps, Ways, find_convex_parts
 from poise.limits.support_points import PointClearance
+from poise.model import Model
 from poise.motion.clips.clip_limits import find_broken, part_limits
 from poise.motion.clips.edit import keep_paths
 from poise.motion.clips.result import HOLD_ERROR
@@ -34,33 +37,52 @@ from poise.motion.contact.detector import find_runs
 from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_giant, measure_size
-from poise.motion.retargeting.body_floor import NEAR_FLOOR_M, make_floor_limits
+from poise.motion.retargeting.body_floor import make_floor_limits
 from poise.motion.retargeting.correspondence import CarryOver
+from poise.motion.retargeting.goal_targets import keep_directions
 from poise.motion.retargeting.separation.limbs import list_arms, list_legs, list_movable
 from poise.motion.retargeting.separation.planes import bound_shot, list_plane_goals
-from poise.motion.retargeting.touch.keeper import list_arm_joints
+from poise.motion.retargeting.touch.keeper import TouchKeeper
 
 Flags = NDArray[np.bool_]
 
-__all__ = ["DEEP_M", "MEASURED_FPS", "NEAR_M", "SPREAD_S", "list_leg_goals", "separate_parts"]
+__all__ = ["DEEP_M", "MEASURED_FPS", "NEAR_M", "SPREAD_S", "correct_limbs", "flag_around", "measure_near"]
 
 # lengths are for a body of 1.75 m
 DEEP_M = 3e-3  # depth of a collision that is corrected
+MISSED_M = 1e-3  # distance of a hand from where it touches that is corrected
 NEAR_M = 0.01  # gap of parts that must not collide after the correction either
 MEASURED_FPS = 40.0  # collisions are measured about this often; planes between them are interpolated
 SPREAD_S = 0.25  # time before and after a collision in which limbs may move
 FROZEN_FRAMES = 3  # beyond it, for a smooth end
-ROUNDS, STEPS = 5, 6  # updates of the planes, and steps between them
+PATIENT_ROUNDS = 3  # before touch gives way to collisions
+MOST_FAILURES = 2  # rounds that do not improve a run of frames before it is left as it is
+ROUNDS, STEPS = 7, 3  # updates of the planes, and steps between them
 MOST_FRAMES = 300  # solved at once: memory grows with the square of longer windows
-FLOOR_ROUNDS, MOST_SINK_M = 2, 1e-3  # solutions of a window that sinks into the floor by more
+FLOOR_ROUNDS, FLOOR_STEPS, MOST_SINK_M = 2, 6, 1e-3  # solutions of a window that sinks into the floor by more
+TURN_WEIGHT, HOLD_WEIGHT = 3.0, 0.3  # of the directions of arms, and of a displacement
+PLANE_WEIGHT = 100.0  # of a plane [1 / L]
+SMOOTHNESS = 1.5  # factor on `smooth`
+JUMP = 2.0  # of a step, relative to those before and after: a jump of the posture
 FASTER_RAD_S = 20.0  # speed of a joint beyond those of a window before that is a jump
+DEPTH_COST = 6.0  # of a depth, relative to a distance of a hand from where it touches
+LEAST_GAIN = 1e-3  # of both in a round, relative to the one before
 SAME_GAP = 1e-9  # rounding of the gap of a limit
 
 
-def separate_parts(
-    motion: Motion, carrying: CarryOver, ledger: Contacts, limits: Sequence[Limit], smooth: float, *, legs: bool = False
+def correct_limbs(
+    motion: Motion,
+    carrying: CarryOver,
+    ledger: Contacts,
+    limits: Sequence[Limit],
+    smooth: float,
+    wanted: Sequence[ClipGoal] = (),
+    *,
+    clear: bool = True,
+    legs: bool = False,
+    keeper: TouchKeeper | None = None,
 ) -> Motion:
-    """Return a motion whose limbs collide with nothing, as near to the given one as possible.
+    """Return a motion whose limbs collide with nothing and touch as in the source, otherwise as near as possible.
 
     Args:
         motion: The motion of the target, with its contacts.
@@ -68,16 +90,24 @@ def separate_parts(
         ledger: The contacts; points of hands keep their paths while they are in contact.
         limits: The limits of the motion.
         smooth: The spread of changes in time.
+        wanted: The goals of bones and parts: those of limbs that move keep their directions where possible.
+        clear: Whether limbs move out of collisions.
         legs: Whether legs move out of collisions as well, while their feet are not in contact.
+        keeper: The touches of the clip.
     """
-    parts, arms = find_convex_parts(motion.model), list_arms(carrying)
-    if parts is None or not arms:
+    parts, arms = find_convex_parts(motion.model) if clear else None, list_arms(carrying)
+    if not arms or (parts is None and (keeper is None or not keeper.touches)):
         return motion
-    return Separation(motion, parts, arms, list_legs(carrying) if legs else [], ledger, limits, smooth).run()
+    if parts is None:
+        parts = ConvexParts(motion.model, (), np.zeros((0, 2), dtype=np.intp))
+    loose = list_legs(carrying) if legs else []
+    moving = {*arms, *(name for leg in loose for name in leg)}
+    bones = [each for each in wanted if moves_with(motion.model, each.goal, moving)]
+    return LimbCorrection(motion, parts, arms, loose, ledger, limits, smooth, bones, keeper).run()
 
 
-class Separation:
-    """The frames of a clip that collide, and their solution.
+class LimbCorrection:
+    """The frames of a clip that collide or do not touch, and their solution.
 
     Args:
         motion: The motion.
@@ -87,6 +117,8 @@ class Separation:
         ledger: The contacts.
         limits: The limits of the motion.
         smooth: The spread of changes in time.
+        bones: The goals of their bones and parts.
+        keeper: The touches.
     """
 
     def __init__(
@@ -98,8 +130,10 @@ class Separation:
         ledger: Contacts,
         limits: Sequence[Limit],
         smooth: float,
+        bones: Sequence[ClipGoal],
+        keeper: TouchKeeper | None,
     ) -> None:
-        self.motion, self.arms, self.legs = motion, arms, legs
+        self.motion, self.arms, self.legs, self.keeper = motion, arms, legs, keeper
         self.limits, self.smooth = tuple(limits), smooth
         self.parts = list_movable(parts, [*arms, *(name for leg in legs for name in leg)])
         by_arms = {(int(i), int(j)) for i, j in list_movable(parts, arms).pairs}
@@ -107,61 +141,80 @@ class Separation:
         self.size, self.every = measure_size(motion), max(1, round(motion.fps / MEASURED_FPS))
         self.reach = round(SPREAD_S * motion.fps)
         self.timed = bool(part_limits(self.limits)[1])
-        self.cuts = [] if self.timed else find_cuts(motion)  # rates hold across cuts
+        self.cuts = [] if self.timed else find_posture_cuts(motion, arms)  # rates hold across cuts
         self.held = list_held(ledger, motion, arms)
         self.stands = [flag_held(list_held(ledger, motion, leg), len(motion)) for leg in legs]
         self.floor = has_level_floor(motion, ledger, self.size)
         self.found = list[Overlaps]()  # the near pairs of each round
+        self.planes = dict[tuple[int, int, int], list[ClipGoal]]()  # their goals, by round and frames
+        self.turns = list(keep_directions(motion, bones, TURN_WEIGHT))
+        self.touch = list[ClipGoal]()  # of the last round
+        self.share = np.ones(len(motion))  # of the weight of touch: less where it leads into other parts
         self.moves = np.zeros(len(motion), dtype=bool)  # frames that may change
-        self.closed = np.zeros(len(motion), dtype=bool)  # frames that no round improves any more
+        self.failures = np.zeros(len(motion), dtype=np.intp)  # rounds that did not improve a frame
 
     def run(self) -> Motion:
         """Return the motion, in which each run of frames is that of the round with the least collisions."""
         q, ways = np.array(self.motion.q), Ways()
-        deep = self.find_deep(self.measure(q, np.ones(len(q), dtype=bool), -DEEP_M * self.size))
-        for _ in range(ROUNDS):
-            if not len(deep.pose):
+        deep = self.sum_depths(self.measure(q, np.ones(len(q), dtype=bool), -DEEP_M * self.size))
+        self.touch, away = self.find_missed(q)
+        for round_ in range(ROUNDS):
+            wrong = np.flatnonzero(((deep > 0.0) | (away > 0.0)) & (self.failures < MOST_FAILURES))
+            if not len(wrong):
                 break
-            self.moves |= flag_around(len(q), deep.pose, self.reach, self.cuts) & ~self.closed
+            self.moves = flag_around(len(q), wrong, self.reach, self.cuts)
             if not self.found:
                 self.found = [self.measure(q, self.moves, NEAR_M * self.size)]
             ways = self.parts.list_ways(self.found[-1]) | ways  # limbs that are on their way out do not turn back
-            new, solved = self.solve(q, deep)
+            new, solved = self.solve(q, wrong)
             self.found.append(self.measure(new, solved, NEAR_M * self.size, ways))
-            left = self.find_deep(self.found[-1])
-            before, after = (np.bincount(each.pose, each.depth, len(q)) for each in (deep, left))
+            new_deep, (goals, new_away) = self.sum_depths(self.found[-1]), self.find_missed(new)
+            before, after = DEPTH_COST * deep + away, DEPTH_COST * new_deep + new_away
+            failed = False
             for first, end in self.list_runs():
-                if after[first:end].sum() < before[first:end].sum():
-                    q[first:end] = new[first:end]
-                elif before[first:end].any():
-                    self.closed[first:end] = True
-            self.moves &= ~self.closed
-            deep = left.select(~self.closed[left.pose])
+                run = slice(first, end)
+                if after[run].sum() < (1.0 - LEAST_GAIN) * before[run].sum():
+                    q[run], deep[run] = new[run], new_deep[run]
+                else:
+                    self.failures[run] += 1
+                    failed = True
+            self.touch, away = self.find_missed(q) if failed else (goals, new_away)
+            if round_ >= PATIENT_ROUNDS:
+                self.share[flag_around(len(q), np.flatnonzero(deep), self.reach, self.cuts)] *= 0.5
         return Motion(self.motion.model, q, self.motion.fps)
+
+    def find_missed(self, q: Floats) -> tuple[list[ClipGoal], Floats]:
+        """Return the goals of touch, and the distance of hands from where they touch, (frames,) [m]; 0 if small."""
+        if self.keeper is None:
+            return [], np.zeros(len(q))
+        goals, away = self.keeper.make_goals(Motion(self.motion.model, q, self.motion.fps))
+        return goals, np.where(away > MISSED_M * self.size, away, 0.0)
 
     def measure(self, q: Floats, frames: Flags, margin: float, ways: Ways | None = None) -> Overlaps:
         """Return the near pairs of flagged frames."""
         return measure_near(self.parts, q, frames, self.every, margin, ways, self.cuts)
 
-    def find_deep(self, near: Overlaps) -> Overlaps:
-        """Return the collisions that arms can end, or legs that are not in contact around their frames."""
+    def sum_depths(self, near: Overlaps) -> Floats:
+        """Return the depths of collisions that arms can end, or legs that are not in contact, summed, (frames,) [m]."""
         rows, legs = near.drop_apart(-DEEP_M * self.size), np.zeros(len(self.motion), dtype=bool)
         for stands in self.stands:
             legs |= ~flag_around(len(legs), np.flatnonzero(stands), self.reach + FROZEN_FRAMES, self.cuts)
-        return rows.select(self.by_arms[rows.pair] | legs[rows.pose])
+        rows = rows.select(self.by_arms[rows.pair] | legs[rows.pose])
+        depths: Floats = self.every * np.bincount(rows.pose, rows.depth, len(legs)).astype(np.float64)
+        return depths
 
     def list_runs(self) -> list[tuple[int, int]]:
         """List the runs of frames that may change, parted at cuts."""
         return part_at_cuts(find_runs(self.moves), self.cuts, 1)
 
-    def solve(self, q: Floats, deep: Overlaps) -> tuple[Floats, Flags]:
-        """Solve the windows with collisions; return all frames, and flags of those that were solved."""
-        out, solved, collides = np.array(q), np.zeros(len(q), dtype=bool), np.zeros(len(q), dtype=bool)
-        collides[deep.pose] = True
+    def solve(self, q: Floats, wrong: NDArray[np.intp]) -> tuple[Floats, Flags]:
+        """Solve the windows with wrong frames; return all frames, and flags of those that were solved."""
+        out, solved, asks = np.array(q), np.zeros(len(q), dtype=bool), np.zeros(len(q), dtype=bool)
+        asks[wrong] = True
         for first, end in self.list_runs():
             shot = bound_shot(first, range(len(q)), self.cuts)
             for a, b in cut_run(first, end, max(MOST_FRAMES, 4 * self.reach), 2 * self.reach):
-                if collides[a:b].any():
+                if asks[a:b].any():
                     window = slice(max(a - FROZEN_FRAMES, shot.start), min(b + FROZEN_FRAMES, shot.stop))
                     frozen = np.ones(window.stop - window.start, dtype=bool)
                     frozen[a - window.start : b - window.start] = False
@@ -172,26 +225,26 @@ class Separation:
     def solve_window(self, q: Floats, at: slice, frozen: Flags) -> Floats:
         """Solve some frames; they stay as they are if they would jump, sink, or break a limit or a contact."""
         window, joints = self.motion[at], [*self.arms, *self.list_loose(at)]
-        planes = [  # those of earlier rounds hold the other ends of a part
-            goal
-            for k, rows in enumerate(self.found)
-            for goal in list_plane_goals(self.parts, rows, range(at.start, at.stop), self.every, k)
-        ]
+        # those of earlier rounds hold the other ends of a part
+        planes = [goal for k in range(len(self.found)) for goal in self.list_planes(k, at)]
         active = tuple(contact for contact in self.held if contact.start < at.stop and contact.end > at.start)
         paths = keep_paths(window, replace(self.held, intervals=active), at.start)
+        others = [*cut_goals(self.turns, at), *cut_goals(self.touch, at, self.share)]
         near = window
         for _ in range(FLOOR_ROUNDS if self.floor else 1):  # limbs may move other points to the floor
+            floor = list_floor(near, joints, self.size) if self.floor else ()
             answer = solve_whole(
                 window,
-                [*planes, *paths],
+                [*planes, *paths, *others],
                 start=q[at],
-                smooth=self.smooth,
+                hold=HOLD_WEIGHT,
+                smooth=SMOOTHNESS * self.smooth,
                 frozen=frozen,
                 joints=joints,
-                limits=(*self.limits, *(list_floor(near, joints, self.size) if self.floor else ())),
-                steps=None if self.timed else STEPS,
+                limits=(*self.limits, *floor),
+                steps=None if self.timed else FLOOR_STEPS if floor else STEPS,
             )
-            sinks = self.floor and sinks_more(window, q[at], answer.q, MOST_SINK_M * self.size)
+            sinks = self.floor and sinks_more(window, answer.q, MOST_SINK_M * self.size)
             if not sinks:
                 break
             near = Motion(window.model, np.concatenate([near.q, answer.q]), window.fps)
@@ -200,10 +253,19 @@ class Separation:
         fails = sinks or self.jumps(window.q, answer.q) or self.breaks_more(q[at], answer.q)
         return answer.q if holds and not fails else q[at]
 
+    def list_planes(self, round_: int, at: slice) -> list[ClipGoal]:
+        """List the goals of some frames that keep the near pairs of a round apart."""
+        key = round_, at.start, at.stop
+        if key not in self.planes:
+            frames, rows = range(at.start, at.stop), self.found[round_]
+            self.planes[key] = list_plane_goals(self.parts, rows, frames, self.every, PLANE_WEIGHT, round_)
+        return self.planes[key]
+
     def jumps(self, before: Floats, after: Floats) -> bool:
         """Return whether a joint moves much faster than before."""
-        fastest = [np.abs(self.motion.model.difference(q[:-1], q[1:])).max(initial=0.0) for q in (before, after)]
-        return bool(fastest[1] > fastest[0] + FASTER_RAD_S / self.motion.fps)
+        model, fps = self.motion.model, self.motion.fps
+        fastest = [np.abs(model.difference(q[:-1], q[1:])).max(axis=0, initial=0.0) for q in (before, after)]
+        return bool((fastest[1] > fastest[0] + FASTER_RAD_S / fps).any())
 
     def breaks_more(self, before: Floats, after: Floats) -> bool:
         """Return whether frames break the limits of the motion more than before."""
@@ -224,36 +286,27 @@ class Separation:
         ]
 
 
-def list_leg_goals(free: Motion, carrying: CarryOver, lies: bool) -> tuple[ClipGoal, ...]:
-    """List the goals that keep legs out of each other and of the trunk while contacts are held; empty if they are.
-
-    If the body `lies` in some frames, these are left out: its legs move later (`separate_parts`).
-    """
-    parts, arms = find_convex_parts(free.model), set(list_arm_joints(carrying))
-    if parts is None or not arms:
-        return ()
-    size, every, reach = measure_size(free), max(1, round(free.fps / MEASURED_FPS)), round(SPREAD_S * free.fps)
-    cuts = find_cuts(free)
-    joints = [joint.name for joint in free.model.joints if joint.nv and joint.name not in arms]
-    parts, stands = list_movable(parts, joints, arms), np.ones(len(free), dtype=bool)
-    if lies:
-        shins = {carrying.ours.get(f"knee_{side}") for side in "lr"}
-        stands = ~flag_around(len(free), find_low(free, NEAR_FLOOR_M * size, shins), reach, cuts)
-    found = measure_near(parts, free.q, stands, every, -DEEP_M * size, cuts=cuts)
-    if not len(found.pose):
-        return ()
-    moves = stands & flag_around(len(free), found.pose, reach, cuts)
-    rows = measure_near(parts, free.q, moves, every, NEAR_M * size, cuts=cuts)
-    return tuple(list_plane_goals(parts, rows, range(len(free)), every, cuts=cuts))
+def cut_goals(goals: Sequence[ClipGoal], at: slice, share: Floats | None = None) -> list[ClipGoal]:
+    """Return the goals of some frames, with a share of their weights, (frames,)."""
+    return [
+        replace(each, targets=each.targets[at], weights=(each.weights if share is None else share * each.weights)[at])
+        for each in goals
+        if each.targets is not None and each.weights[at].any()
+    ]
 
 
-def find_low(motion: Motion, height: float, without: Set[str | None]) -> NDArray[np.intp]:
-    """Return the frames in which a part is lower than `height` [m], without those that hang on some frames."""
-    found = measure_heights(motion)
-    if found is None:
-        return np.zeros(0, dtype=np.intp)
-    own = [k for k, part in enumerate(found.parts) if without.isdisjoint(motion.model.ancestors(part.frame))]
-    return np.flatnonzero((found.lowest[:, own] < height).any(axis=1))
+def moves_with(model: Model, goal: Goal, joints: Collection[str]) -> bool:
+    """Return whether some joints move the frame of a goal."""
+    return isinstance(goal, (Align, Orient)) and any(joint.name in joints for joint in model.joints_above(goal.frame))
+
+
+def find_posture_cuts(motion: Motion, joints: Collection[str]) -> list[int]:
+    """List the cuts of a motion at which some joints jump: a body that is only turned or moved keeps its posture."""
+    model, cuts = motion.model, find_cuts(motion)
+    moving = np.concatenate([np.arange(model.nv)[model.joint(name).v] for name in joints])
+    steps = np.abs(model.difference(motion.q[:-1], motion.q[1:]))[:, moving].max(axis=1, initial=0.0)
+    around = np.maximum(np.append(0.0, steps[:-1]), np.append(steps[1:], 0.0))
+    return [cut for cut in cuts if steps[cut - 1] > JUMP * around[cut - 1]]
 
 
 def measure_near(
@@ -297,9 +350,9 @@ def has_level_floor(motion: Motion, ledger: Contacts, size: float) -> bool:
     return ledger.floor is not None and list_swinging(motion.model, ledger)[1] >= -STAIR_DEPTH_M * size
 
 
-def sinks_more(window: Motion, before: Floats, after: Floats, most: float) -> bool:
+def sinks_more(window: Motion, after: Floats, most: float) -> bool:
     """Return whether a part is deeper below the floor than before, by more than `most` [m]."""
-    one, other = (measure_heights(Motion(window.model, q, window.fps)) for q in (before, after))
+    one, other = (measure_heights(Motion(window.model, q, window.fps)) for q in (window.q, after))
     return one is not None and other is not None and bool((other.lowest < np.minimum(one.lowest, 0.0) - most).any())
 
 
