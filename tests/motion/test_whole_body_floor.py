@@ -17,7 +17,8 @@ from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.contact.body_heights import measure_heights
 from poise.motion.retargeting.body_floor import measure_depth, spread_peaks
-from poise.motion.retargeting.offline import HELD_SINK_M, hold_above_floor
+from poise.motion.retargeting.goal_targets import keep_directions
+from poise.motion.retargeting.offline import HELD_SINK_M, TURN_WEIGHT, hold_above_floor
 from walks import make_walk
 
 
@@ -110,7 +111,8 @@ def test_a_lying_body_keeps_its_trunk_while_a_foot_above_the_floor_is_held():
     trunk = ClipGoal(Orient("chest", np.eye(3), name="chest turned"), targets, np.ones(last))
     off = []
     for wanted in ([], [trunk]):
-        track = hold_above_floor(clip, ledger, LockOptions(1.0, None, (), None), True, None, wanted)
+        options = LockOptions(1.0, None, (), None, extra=tuple(keep_directions(clip, wanted, TURN_WEIGHT)))
+        track = hold_above_floor(clip, ledger, options, True, None)
         assert not track.released
         now = np.asarray(clip.model.fk(track.motion.q, "chest"))[:, :3, :3]
         off.append(np.arccos(np.clip(0.5 * ((now * turns).sum(axis=(1, 2)) - 1.0), -1.0, 1.0)).max())

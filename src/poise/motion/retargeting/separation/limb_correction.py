@@ -50,14 +50,14 @@ __all__ = ["DEEP_M", "MEASURED_FPS", "NEAR_M", "SPREAD_S", "correct_limbs", "fla
 
 # lengths are for a body of 1.75 m
 DEEP_M = 3e-3  # depth of a collision that is corrected
-MISSED_M = 1e-3  # distance of a hand from where it touches that is corrected
+MISSED_M = 3e-3  # distance of a hand from where it touches that is corrected
 NEAR_M = 0.01  # gap of parts that must not collide after the correction either
 MEASURED_FPS = 40.0  # collisions are measured about this often; planes between them are interpolated
 SPREAD_S = 0.25  # time before and after a collision in which limbs may move
 FROZEN_FRAMES = 3  # beyond it, for a smooth end
 PATIENT_ROUNDS = 3  # before touch gives way to collisions
-MOST_FAILURES = 2  # rounds that do not improve a run of frames before it is left as it is
-ROUNDS, STEPS = 7, 3  # updates of the planes, and steps between them
+MOST_FAILURES = 4  # rounds that do not improve a run of frames before it is left as it is
+ROUNDS, STEPS = 8, 3  # updates of the planes, and steps between them
 MOST_FRAMES = 300  # solved at once: memory grows with the square of longer windows
 FLOOR_ROUNDS, FLOOR_STEPS, MOST_SINK_M = 2, 6, 1e-3  # solutions of a window that sinks into the floor by more
 TURN_WEIGHT, HOLD_WEIGHT = 3.0, 0.3  # of the directions of arms, and of a displacement
