@@ -20,6 +20,7 @@ from poise.model.geometry.shapes import Box, Capsule, Shape
 from poise.motion import Retargeter, retarget
 from poise.motion.clips.collisions import find_collisions
 from poise.motion.clips.whole_clip import solve_whole
+from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.retargeting.result import prepare
 from poise.motion.retargeting.separation import limb_correction, planes
@@ -174,6 +175,17 @@ def test_a_correction_does_not_spread_over_a_cut(robot: poise.Model, clip: Motio
     )
     np.testing.assert_array_equal(kept[:15], free[:15])
     assert np.abs(kept[15:] - free[15:]).max() > 0.05
+
+
+def test_a_body_that_only_turns_in_one_frame_keeps_its_posture(clip: Motion) -> None:
+    q, joints = np.array(clip.q), ["shoulder_l", "shoulder_r"]
+    q[30:, 0] += 5.0
+    assert find_cuts(Motion(clip.model, q, clip.fps)) == [30]
+    assert limb_correction.find_posture_cuts(Motion(clip.model, q, clip.fps), joints) == []
+    raised = np.zeros(clip.model.nv)
+    raised[clip.model.joint("shoulder_r").v] = (0.0, 0.0, -1.5)
+    q[30:] = clip.model.integrate(q[30:], raised)
+    assert limb_correction.find_posture_cuts(Motion(clip.model, q, clip.fps), joints) == [30]
 
 
 def make_meetings(frames: int) -> Overlaps:

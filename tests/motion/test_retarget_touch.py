@@ -83,6 +83,18 @@ def test_hands_that_overlap_in_the_source_do_not_in_the_result():
     assert np.abs(measure_pair(kept, ("hand_l", "hand_r"))[touching]).max() < 0.012
 
 
+def test_gaps_are_measured_often_enough_at_a_high_frame_rate():
+    """They are measured in every third frame of this clip."""
+    slow, body = raise_arms(CLAP), walkers.make_character()
+    model, times = slow.model, np.linspace(0.0, len(slow) - 1.001, 157)
+    first = times.astype(int)
+    steps = model.difference(slow.q[first], slow.q[first + 1])
+    q = model.integrate(slow.q[first], (times - first)[:, None] * steps)
+    kept = retarget(Motion(model, q, 120.0), body)
+    assert kept.touches[0].touching.sum() > 20
+    assert kept.touches[0].error < 0.01
+
+
 def test_touch_is_true_or_false():
     clip = raise_arms(CLAP, frames=4)
     with pytest.raises(InvalidValue, match="touch"):

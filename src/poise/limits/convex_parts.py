@@ -172,9 +172,11 @@ class ConvexParts:
             T: The transforms of all frames of the body, (poses, frames, 4, 4).
             most: A larger gap is not measured.
         """
-        pair, pose, *_, depth, _, _ = self.hulls.find(T[:, self.at], most, np.zeros((len(self.pairs), 3)))
-        out = np.full((int(self.groups.max(initial=-1)) + 1, len(T)), most)
-        np.minimum.at(out, (self.groups[pair], pose), -depth)
+        out, way = np.full((int(self.groups.max(initial=-1)) + 1, len(T)), most), np.zeros((len(self.pairs), 3))
+        for first in range(0, len(T), BLOCK_POSES):
+            part = T[first : first + BLOCK_POSES, self.at]
+            pair, pose, *_, depth, _, way = self.hulls.find(part, most, way)
+            np.minimum.at(out, (self.groups[pair], first + pose), -depth)
         return out
 
     def _steady(self, rows: Overlaps, times: Indices, before: Ways) -> Overlaps:

@@ -120,7 +120,7 @@ def solve_whole(
         joints: The only joints that may move.
         limits: Limits in addition to the joint ranges and cones; rate limits hold from frame to frame.
         steps: The most steps of one window.
-        rest: The size of a step, in radians or lengths of the body, that is the last one.
+        rest: A step shorter than this, in radians or lengths of the body, is the last one.
         progress: Called with the number of frames done and the total.
         cuts: Frames before which displacements do not spread; ignored with rate limits.
     """

@@ -159,7 +159,7 @@ def retarget(
     held, dropped = drop_palms(held) if lies else (held, ())
     options = LockOptions(smooth, carrying.joints, rules, passes, count_steps(rules), SLIDE_COST, tips=True)
     clear = clearance and not any(map(keeps_parts_apart, rules))
-    turns = tuple(keep_directions(free, wanted, TURN_WEIGHT))
+    turns = tuple(keep_directions(free, wanted, TURN_WEIGHT)) if held.intervals or rules or lies else ()
     legs = list_leg_goals(free, carrying, lies) if clear else ()
 
     def lock_all(kept: tuple[Limit, ...]) -> Track:
@@ -176,11 +176,13 @@ def retarget(
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
     # quadrupeds have no hands
     keeper = TouchKeeper(carrying, one, track.motion) if touch and not carrying.tips else None
-    corrected = correct_limbs(
-        track.motion, carrying, track.contacts, rules, smooth, wanted, clear=clear, legs=lies, keeper=keeper
-    )
-    if world is None or not sinks_more(track.motion, corrected, world):
-        track = replace(track, motion=corrected)
+    for kept in (keeper, None) if keeper is not None and keeper.touches else (None,):
+        corrected = correct_limbs(
+            track.motion, carrying, track.contacts, rules, smooth, wanted, clear=clear, legs=lies, keeper=kept
+        )
+        if world is None or not sinks_more(track.motion, corrected, world):
+            track = replace(track, motion=corrected)
+            break
     if progress is not None:
         progress(len(clip), len(clip))
     touches = () if keeper is None else keeper.list_kept(track.motion)
@@ -317,10 +319,8 @@ def solve_bones(
     carrying: CarryOver,
     wanted: list[ClipGoal],
     smooth: float,
-    joints: Sequence[str] | None = None,
     *,
     start: Floats | None = None,
-    steps: int = FREE_STEPS,
     limits: tuple[Limit, ...] = (),
     progress: Progress | None = None,
 ) -> ClipAnswer:
@@ -331,9 +331,9 @@ def solve_bones(
         start=start,
         hold=HOLD_WEIGHT,
         smooth=FREE_SMOOTHNESS * smooth,
-        joints=carrying.joints if joints is None else joints,
+        joints=carrying.joints,
         limits=limits,
-        steps=steps,
+        steps=FREE_STEPS,
         rest=FREE_REST,
         progress=progress,
     )

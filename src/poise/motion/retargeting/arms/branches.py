@@ -51,7 +51,7 @@ LEG_MISSED_RAD, LEG_MISSED_S = 0.6, 0.07
 SHARED_RAD = 0.15  # of the error of an arm: the largest part that the trunk shares
 FULL_TURN = 2.0 * np.pi
 SEEDS = 12  # poses from which every frame is solved
-FREE_REST = 1e-4  # rad: a shorter step of a motion without contacts is its last one
+FREE_REST = 1e-4  # rad, or lengths of the body: a shorter step of a motion without contacts is its last one
 ARM_STEPS, SEED_STEPS = 12, 16  # of a whole clip, and of its frames from one of these poses
 FLIP_COST = 1.0  # of a step by one radian, relative to a bone that is off by one radian for a frame at 30 fps
 RATE = 30.0  # frames per second that costs of frames are relative to
@@ -113,8 +113,8 @@ def find_wrong_limbs(
 ) -> tuple[ClipAnswer, list[RobotLimb], list[RobotLimb]]:
     """Return the answer of a motion, and the arms and legs that are wrong in it.
 
-    If arms are wrong in some frames that are solved without the others, they are wrong, and the answer has only these
-    frames.
+    Arms are judged at about `RATE` frames per second first. If they are wrong there, the clip is not solved at its full
+    rate, and the answer has only those frames.
     """
     at, motions = list_sparse(guide), [(guide, wanted)]
     if len(at) < len(guide):

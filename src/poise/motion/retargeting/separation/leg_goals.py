@@ -33,7 +33,7 @@ PLANE_WEIGHT = 50.0  # of a plane [1 / L], relative to a displacement
 
 
 def list_leg_goals(free: Motion, carrying: CarryOver, lies: bool) -> tuple[ClipGoal, ...]:
-    """List the goals that keep legs out of each other and of the trunk while contacts are held; empty if they are.
+    """List the goals that keep legs out of each other and of the trunk while contacts are held; empty if they are out.
 
     If the body `lies` in some frames, these are left out: its legs move later (`correct_limbs`).
     """

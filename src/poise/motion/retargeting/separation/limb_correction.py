@@ -1,4 +1,4 @@
-"""Correction of the limbs of a clip: they leave parts that they collide with, and hands touch what they should.
+"""Correction of the limbs of a clip: they leave parts that they collide with, and hands keep touching other parts.
 
 1. The collisions of all frames are found with the convex parts of the body (`poise.limits.convex_parts`), and the hands
    that do not touch other parts as in the source (`touch`).
@@ -56,7 +56,7 @@ MEASURED_FPS = 40.0  # collisions are measured about this often; planes between 
 SPREAD_S = 0.25  # time before and after a collision in which limbs may move
 FROZEN_FRAMES = 3  # beyond it, for a smooth end
 PATIENT_ROUNDS = 3  # before touch gives way to collisions
-MOST_FAILURES = 4  # rounds that do not improve a run of frames before it is left as it is
+MOST_FAILURES = 6  # rounds that do not improve a run of frames before it is left as it is
 ROUNDS, STEPS = 8, 3  # updates of the planes, and steps between them
 MOST_FRAMES = 300  # solved at once: memory grows with the square of longer windows
 FLOOR_ROUNDS, FLOOR_STEPS, MOST_SINK_M = 2, 6, 1e-3  # solutions of a window that sinks into the floor by more
@@ -135,13 +135,14 @@ class LimbCorrection:
     ) -> None:
         self.motion, self.arms, self.legs, self.keeper = motion, arms, legs, keeper
         self.limits, self.smooth = tuple(limits), smooth
-        self.parts = list_movable(parts, [*arms, *(name for leg in legs for name in leg)])
+        moving = [*arms, *(name for leg in legs for name in leg)]
+        self.parts = list_movable(parts, moving)
         by_arms = {(int(i), int(j)) for i, j in list_movable(parts, arms).pairs}
         self.by_arms = np.array([(int(i), int(j)) in by_arms for i, j in self.parts.pairs], dtype=bool)
         self.size, self.every = measure_size(motion), max(1, round(motion.fps / MEASURED_FPS))
         self.reach = round(SPREAD_S * motion.fps)
         self.timed = bool(part_limits(self.limits)[1])
-        self.cuts = [] if self.timed else find_posture_cuts(motion, arms)  # rates hold across cuts
+        self.cuts = [] if self.timed else find_posture_cuts(motion, moving)  # rates hold across cuts
         self.held = list_held(ledger, motion, arms)
         self.stands = [flag_held(list_held(ledger, motion, leg), len(motion)) for leg in legs]
         self.floor = has_level_floor(motion, ledger, self.size)
@@ -154,7 +155,7 @@ class LimbCorrection:
         self.failures = np.zeros(len(motion), dtype=np.intp)  # rounds that did not improve a frame
 
     def run(self) -> Motion:
-        """Return the motion, in which each run of frames is that of the round with the least collisions."""
+        """Return the motion, in which each run of frames is the best of all rounds, by collisions and touch."""
         q, ways = np.array(self.motion.q), Ways()
         deep = self.sum_depths(self.measure(q, np.ones(len(q), dtype=bool), -DEEP_M * self.size))
         self.touch, away = self.find_missed(q)
@@ -169,6 +170,7 @@ class LimbCorrection:
             new, solved = self.solve(q, wrong)
             self.found.append(self.measure(new, solved, NEAR_M * self.size, ways))
             new_deep, (goals, new_away) = self.sum_depths(self.found[-1]), self.find_missed(new)
+            new_deep = np.where(solved, new_deep, deep)
             before, after = DEPTH_COST * deep + away, DEPTH_COST * new_deep + new_away
             failed = False
             for first, end in self.list_runs():
@@ -185,7 +187,7 @@ class LimbCorrection:
 
     def find_missed(self, q: Floats) -> tuple[list[ClipGoal], Floats]:
         """Return the goals of touch, and the distance of hands from where they touch, (frames,) [m]; 0 if small."""
-        if self.keeper is None:
+        if self.keeper is None or not self.keeper.touches:
             return [], np.zeros(len(q))
         goals, away = self.keeper.make_goals(Motion(self.motion.model, q, self.motion.fps))
         return goals, np.where(away > MISSED_M * self.size, away, 0.0)

@@ -201,7 +201,7 @@ def describe_touches(touches: Sequence[KeptTouch], fps: float, metres: float) ->
 
 
 def list_arm_joints(carrying: CarryOver) -> list[str]:
-    """List the joints of both arms that may move: only these keep touch, the trunk and the legs do not give way."""
+    """List the joints of both arms that may move."""
     model, names, joints = carrying.model, carrying.ours, carrying.joints
     sides = [side for side in "lr" if f"shoulder_{side}" in names]
     arms = {find_limb_start(model, names.get("chest", names["pelvis"]), names[f"shoulder_{side}"]) for side in sides}
