@@ -146,22 +146,6 @@ template <class S, class P> POISE_FN void place_problem(const P& problem, const 
   }
 }
 
-// the rows, errors and room of one goal, in the arrays of all goals
-template <class S, class P> POISE_FN void evaluate_goal(const P& problem, int g, const S* targets, const S* placements,
-                                                        S* rows, S* errors, S* room) {
-  using T = real_t<S>;
-  const auto& goal = problem.goals[g];
-  if (room) {
-    POISE_UNROLL_BODY
-    for (int k = 0; k < rows_of_goal(goal); ++k) {
-      room[2 * (goal.first_row + k)] = S(T(1));
-      room[2 * (goal.first_row + k) + 1] = S(T(-1));
-    }
-  }
-  residual_of_goal(problem, goal, placements, targets, T(1) / problem.scale, rows + goal.first_row, errors + 2 * g,
-                   room ? room + 2 * goal.first_row : nullptr);
-}
-
 // Residuals at q: rows (weighted, lengths in units of the scale), errors (metres, radians for each goal), placements;
 // if `room` is not null, the interval of each row with a range (2 numbers per row, see note_room). Returns the cost
 // |rows|^2. The rows of custom goals are unchanged.
@@ -170,12 +154,22 @@ template <class S, class P> POISE_LARGE_FN S evaluate(const P& problem, const S*
   using T = real_t<S>;
   place_problem(problem, q, placements);
   S cost = S(T(0));
+  const T per_scale = T(1) / problem.scale;
   POISE_UNROLL_BODY
   for (int g = 0; g < problem.goals.count(); ++g) {
     const auto& goal = problem.goals[g];
-    evaluate_goal(problem, g, targets, placements, rows, errors, room);
+    const int n = rows_of_goal(goal);
+    if (room) {
+      POISE_UNROLL_BODY
+      for (int k = 0; k < n; ++k) {
+        room[2 * (goal.first_row + k)] = S(T(1));
+        room[2 * (goal.first_row + k) + 1] = S(T(-1));
+      }
+    }
+    residual_of_goal(problem, goal, placements, targets, per_scale, rows + goal.first_row, errors + 2 * g,
+                     room ? room + 2 * goal.first_row : nullptr);
     POISE_UNROLL_BODY
-    for (int k = 0; k < rows_of_goal(goal); ++k) cost += rows[goal.first_row + k] * rows[goal.first_row + k];
+    for (int k = 0; k < n; ++k) cost += rows[goal.first_row + k] * rows[goal.first_row + k];
   }
   return cost;
 }

@@ -88,9 +88,18 @@ class FrameRows {
         std::fill_n(rows + goal.first_row, rows_of_goal(goal), 0.0);
         continue;
       }
-      evaluate_goal(problem, g, targets_of(t), placements_of(t), rows, errors, solver.state.room);
+      evaluate_goal(t, g, rows, errors);
       for (int k = 0; k < rows_of_goal(goal); ++k) rows[goal.first_row + k] *= w;
     }
+  }
+
+  // the rows, errors and room of one goal, from the placements of its frame
+  void evaluate_goal(int t, int g, S* rows, S* errors) const {
+    const auto& goal = problem.goals[g];
+    S* room = solver.state.room ? solver.state.room + 2 * goal.first_row : nullptr;
+    for (int k = 0; room && k < rows_of_goal(goal); ++k) room[2 * k] = 1.0, room[2 * k + 1] = -1.0;
+    residual_of_goal(problem, goal, placements_of(t), targets_of(t), 1.0 / problem.scale, rows + goal.first_row,
+                     errors + 2 * g, room);
   }
 
   // the weight of a goal's rows at this frame; `root` is that of hard goals
