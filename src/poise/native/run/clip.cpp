@@ -8,9 +8,9 @@
 // small error that the weight has left. A joint at the end of its range that is pushed against it is excluded from a
 // step; one that would cross it stops there. Velocities that do not affect any row are coupled only with themselves:
 // each is a band of five numbers per frame, separate from the blocks. Frames without smoothness and rates are not
-// coupled, and each is solved by itself. If rates are bounded the weight grows slowly, so
-// that the set of violated rates hardly changes from one step to the next; with a large weight at once, steps would
-// free some rates and violate others endlessly. One call solves at most most_systems linear systems.
+// coupled, and each is solved by itself. If rates are bounded the weight grows slowly, so that the set of violated rates
+// hardly changes from one step to the next; with a large weight at once, steps would free some rates and violate others
+// endlessly. Coupled frames take at most most_systems linear systems, and so does each frame that is solved by itself.
 #include "run/clip/packed_rows.h"
 
 namespace poise {
@@ -226,7 +226,7 @@ class Clip : public PackedRows {
     }
   }
 
-  // whether any frame is coupled with another, by more than what rounding loses beside the cost of its displacement
+  // whether smoothness or rates couple frames; a smoothness below `negligible` of the hold cost is lost in rounding
   bool couples_frames() const {
     bool any = d.timed;
     for (int c = 0; c < n; ++c) any = any || d.smooth[at(c)] > tuning.negligible * d.hold[at(c)];

@@ -159,8 +159,8 @@ template <class S> POISE_LARGE_FN void eliminate_frame(const BandFront<S>& front
   }
 }
 
-// x of a frame from what was kept of it, and the x of the next frame; x has that of the frame after it before. All have
-// `block` numbers.
+// Solves x of a frame from `kept` and the solution of the next frame. On entry, x is the solution two frames later. All
+// have `block` numbers.
 template <class S> POISE_LARGE_FN void substitute_frame(const BandFront<S>& front, const S* kept, const S* next, S* x) {
   constexpr int W = Strip<S>::width;
   using Row = typename Strip<S>::Row;

@@ -42,7 +42,7 @@ struct ClipTuning {
   S rest_at_limits = 1e-4;        // rad, or lengths of the body: a shorter step counts as zero
   S least_pivot = 1e-30;
   S negligible = 1e-18;   // of the cost of a displacement: a smaller one of its second difference has no effect
-  int most_systems = 96;  // of one call: linear systems over all frames
+  int most_systems = 96;  // of coupled frames, or of one that is solved by itself
   S clear = 2e-5;         // rad, or lengths of the body: margin inside the limits that a frame aims at,
   S still_clear = 1e-6;   // and the least margin that the correction restores
 };
