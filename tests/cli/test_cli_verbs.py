@@ -1,4 +1,4 @@
-"""`poise demo`, `solve`, `race` and `bench`, as typed: output, files and exit codes."""
+"""`poise demo`, `solve` and `race`, as typed: output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def typed(*words: str) -> Any:
     return CliRunner().invoke(app, words, env={"COLUMNS": "120", "NO_COLOR": "1"})
 
 
-@pytest.mark.parametrize("verb", ["demo", "solve", "info", "convert", "race", "bench", "doctor"])
+@pytest.mark.parametrize("verb", ["demo", "solve", "info", "convert", "race", "doctor"])
 def test_every_verb_has_examples_in_its_help(verb: str) -> None:
     shown = typed(verb, "--help")
     assert shown.exit_code == 0
@@ -175,7 +175,7 @@ def test_goals_are_joined_up_to_the_next_word() -> None:
     assert join_numbers(words) == ["--reach", "hand,1,-2,3", "humanoid", "--look-at", "eyes,0,1,2", "--seed", "4"]
 
 
-# ------------------------------------------------------------------------------------------------ race, bench
+# ------------------------------------------------------------------------------------------------ race
 
 
 def test_race_writes_a_page(tmp_path: Path) -> None:
@@ -200,37 +200,6 @@ def test_a_race_to_drag_needs_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("poise.pages.drag.read_wasm", lambda: b"module")
     assert typed(*few, "--out", str(tmp_path / "race.html")).exit_code == 0
     assert '"races":' in (tmp_path / "race.html").read_text("utf-8")
-
-
-@pytest.mark.slow
-def test_bench_keeps_and_compares(tmp_path: Path) -> None:
-    path = tmp_path / "before.json"
-    quick = ("--only", "panda", "--seconds", "0.02")
-    kept = typed("bench", *quick, "--save", str(path))
-    assert kept.exit_code == 0, kept.output
-    figures = json.loads(path.read_text("utf-8"))
-    assert set(figures["microseconds"]) == {
-        "fk, panda",
-        "jacobian, panda",
-        "solve, panda, a transform",
-        "poise.solve, panda, a transform",
-        "batch, panda, reachable",
-        "batch, panda, half of them out of reach",
-    }
-    assert typed("bench", *quick, "--compare", str(path), "--tolerance", "1000").exit_code == 0
-    figures["microseconds"]["fk, panda"] = 1e-4  # nobody is that quick
-    path.write_text(json.dumps(figures))
-    slower = typed("bench", *quick, "--compare", str(path), "--tolerance", "1000", "--json")
-    assert slower.exit_code == 1
-    assert json.loads(slower.stdout)["slower"] == ["fk, panda"]
-
-
-@pytest.mark.slow
-def test_bench_rejects_what_it_cannot_read(tmp_path: Path) -> None:
-    (tmp_path / "empty.json").write_text("[]")
-    assert typed("bench", "--compare", str(tmp_path / "empty.json")).exit_code == 2
-    assert typed("bench", "--compare", str(tmp_path / "none.json")).exit_code == 2
-    assert typed("bench", "--only", "juggling").exit_code == 2
 
 
 def test_a_shell_completes_bodies_and_methods() -> None:

@@ -151,7 +151,6 @@ def typed(*words: str) -> Any:
             "page (.html), picture (.png",
         ),
         (("solve", "humanoid", "--reach", "hand_l", "0.4", "1", "0.3", "--out", "no/a.json"), "there is no folder"),
-        (("bench", "--compare", "nowhere.json"), "poise bench --save nowhere.json writes it"),
     ],
 )
 def test_a_mistake_in_the_shell_is_one_line_and_code_2(words: tuple[str, ...], fragment: str) -> None:

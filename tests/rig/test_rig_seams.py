@@ -8,7 +8,6 @@ import pytest
 import poise
 from poise.goals import Balance
 from poise.rig import Rig, RigProblem, make_solver
-from poise.rig.rig import MOVED
 from poise.solvers import Solver
 
 BODIES = {"humanoid": {"foot_l", "foot_r"}, "quadruped": {"foot_fl", "foot_fr", "foot_hl", "foot_hr"}, "panda": set()}
@@ -186,22 +185,6 @@ def test_a_foot_in_the_air_is_to_stand_on_and_does_not() -> None:
 
 def test_a_rig_has_few_public_members(humanoid: poise.Model) -> None:
     assert len([name for name in dir(Rig(humanoid)) if not name.startswith("_")]) <= 25
-
-
-@pytest.mark.parametrize("name", [*MOVED, "point"])
-def test_names_of_an_earlier_release_still_work_and_warn(humanoid: poise.Model, name: str) -> None:
-    rig = Rig(humanoid)
-    with pytest.warns(DeprecationWarning, match=f"rig.{name} is deprecated; use rig"):
-        found = getattr(rig, name)
-    assert found is not None
-
-
-def test_a_deprecated_point_aims_the_bone(humanoid: poise.Model) -> None:
-    old, new = Rig(humanoid), Rig(humanoid)
-    with pytest.warns(DeprecationWarning, match="look_at"):
-        old.point("hand_l", (1.0, 1.0, 1.5))  # type: ignore[attr-defined]
-    new.look_at("hand_l", (1.0, 1.0, 1.5), axis="bone")
-    assert np.array_equal(old.update().q, new.update().q)
 
 
 def test_a_rig_rejects_unknown_attributes(humanoid: poise.Model) -> None:

@@ -26,7 +26,6 @@ from poise.batch.progress_line import watch_progress
 from poise.batch.solution import CODES, copy_to_host
 from poise.batch.solver import BatchSolver, read_count
 from poise.batch.voxels import ReachMap
-from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.goals.direction import read_axis
@@ -44,7 +43,6 @@ DEVICE_ROWS = 1 << 21  # rows per call on a GPU; Ctrl-C takes effect between two
 REACHED, PROVED = CODES.index(Status.REACHED), CODES.index(Status.UNREACHABLE)
 
 
-@accept_former("model", "frame", "spacing", "directions", "turns", "progress")
 def reach_map(
     model: Model,
     frame: str | Frame,

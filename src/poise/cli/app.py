@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 import poise
-from poise.cli.bench import bench_command
 from poise.cli.check import check_command
 from poise.cli.clips import lock_command, quality_command, track_command
 from poise.cli.demo import demo_command
@@ -64,12 +63,6 @@ EXAMPLES: Examples = {
         "poise race panda --rotation --problems 1000 --json",
         "poise race snake100 --out race.png",
         "poise race --method lm --method dls --method ccd --out race.html",
-    ],
-    bench_command: [
-        "poise bench",
-        "poise bench --save before.json",
-        "poise bench --compare before.json --tolerance 0.2; echo $?",
-        "poise bench --only drag --json",
     ],
     check_command: ["poise check 3 my_solution.py", "poise check 14 my_solution.py --time-limit 120; echo $?"],
     doctor_command: ["poise doctor", "poise doctor --json"],

@@ -8,11 +8,9 @@ reaches, poles, balance with gazes and aims, and the rest pose last.
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,17 +41,6 @@ from poise.solvers.options import check_whole
 __all__ = ["Rig"]
 
 SETTLED_STEP = 1e-7  # rad or m: a frame that moves less has settled
-MOVED = {  # names of earlier releases, and the current ones
-    **{name: f"history.{name}" for name in ("undo", "redo", "begin", "commit", "reset", "mark_start")},
-    **{name: f"state.{name}" for name in ("frozen", "held", "pinned", "planted", "standing", "target", "transform")},
-    "stand": "plant",
-    "mirror_handle": "mirror",
-    "limbs": "handles.limbs",
-    "add_handle": "handles.add",
-    **{name: f"solvers.{name}" for name in ("make_solver", "problem", "rest")},
-    "set_pose": "state.move_body",
-    "copy_targets": "state.copy_targets",
-}
 
 
 class Rig:
@@ -377,22 +364,6 @@ class Rig:
         if self._images is None:
             self._images = Images(Mirror(self.model), self.handles.by_name, self.handles.limbs)
         return self._images
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Return a member by its name in an earlier release, with a DeprecationWarning."""
-            if name == "point":
-                new, found = 'look_at(..., axis="bone")', self._point
-            elif name in MOVED:
-                new, found = MOVED[name], None
-            else:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-            warnings.warn(f"rig.{name} is deprecated; use rig.{new}.", DeprecationWarning, stacklevel=2)
-            return attrgetter(new)(self) if found is None else found
-
-    def _point(self, handle: str, target: Any, axis: Any = None) -> None:
-        self.look_at(handle, target, "bone" if axis is None else axis)
 
     def __repr__(self) -> str:
         return f"<Rig of {self.model.name!r}: {len(self.handles)} handles, {len(self.state.held)} held>"

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -29,13 +28,12 @@ __all__ = ["check_unchanged", "describe_body", "hash_model", "read_body"]
 
 # all fields except the file and the notes
 DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "example_poses", "subject", "up", "units")
-FORMER = tuple(key for key in DESCRIBES if key not in ("example_poses", "subject"))  # the fields in keys of release 0.1
 
 
-def hash_model(model: Model, parts: Sequence[str] = DESCRIBES) -> str:
+def hash_model(model: Model) -> str:
     """Return a hash of the whole body: joints, frames, masses, shapes, poses and roles, to the last bit."""
     values = encode_model(model)
-    return sha256(json.dumps([values[key] for key in parts if values[key] is not None]).encode()).hexdigest()[:16]
+    return sha256(json.dumps([values[key] for key in DESCRIBES if values[key] is not None]).encode()).hexdigest()[:16]
 
 
 def describe_body(model: Model, *, with_files: bool) -> dict[str, Any]:
@@ -97,7 +95,7 @@ def read_body(words: Any) -> Model:
         model = load_again(words)
     else:
         model = parse_model(json.dumps(words.get("described")))
-    if "key" in words and words["key"] not in (hash_model(model), hash_model(model, FORMER)):
+    if "key" in words and words["key"] != hash_model(model):
         if "described" in words:
             raise FormatError(f"its body {words['name']!r} does not match its key: it is damaged; save the job again.")
         raise ModelMismatch(f"{name_body(words)} has changed since the job was made: make the job again.")

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.goals import HalfSpace, Inside, Reach
 from poise.goals.inside import pack_region
@@ -52,7 +51,6 @@ MOST_RELEASE_ERROR = 2e-3  # m: contacts with a smaller error are reported but s
 CONTACT_TOLERANCE = 1e-5, 1e-3  # m, rad
 
 
-@accept_former("clip", "contacts", "floor", ground="floor", steps="max_steps")
 def lock(
     clip: Motion,
     contacts: Contacts | str = "auto",

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
-from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carriers import find_root
@@ -139,7 +138,6 @@ class Quality:
         return {name: None if isinstance(value, float) and isnan(value) else value for name, value in found.items()}
 
 
-@accept_former("clip", "source", "contacts")
 def quality(clip: Motion, source: Motion | None = None, *, contacts: Contacts | None = None) -> Quality:
     """Measure the quality of a clip.
 

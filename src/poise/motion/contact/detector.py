@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 
 from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
-from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.motion.contact.cuts import find_cuts, find_jumps, part_at_cuts
@@ -190,7 +189,6 @@ class ContactDetector:
         self.standing[point] = False
 
 
-@accept_former("clip", "points", "floor")
 def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: float | None = None) -> Contacts:
     """Detect the contacts of a clip: points that stand still, their places and frames.
 

@@ -20,7 +20,6 @@ from dataclasses import replace
 import numpy as np
 
 from poise.arrays import Floats
-from poise.deprecation import accept_former
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.kinematics import Motion
@@ -76,9 +75,6 @@ MOST_SINK_M = 1e-3  # of a body of 1.75 m, into the floor or a scene, while its 
 SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
 
 
-@accept_former(
-    *("clip", "model", "mapping", "contacts", "scale", "joints", "limits", "smooth", "mode", "progress", "floor")
-)
 def retarget(
     clip: Motion,
     model: Model,
