@@ -1,4 +1,4 @@
-// rules.cpp: the factorisations, and every Jacobian rule under every limit strategy on the spike's tree, in double and float.
+// rules.cpp: the factorisations, and every Jacobian rule under every limit strategy on the small tree, in double and float.
 // Memory is exactly what the kernels ask for, so that a sanitizer sees every step beyond it. Prints the worst errors.
 #include "kernels/methods/rules.h"
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "spike.h"
+#include "small_tree.h"
 
 using namespace poise;
 
@@ -103,24 +103,24 @@ template <class T> void factors(const char* name) {
               wrong_rank, name, square, name, int(solve_square(5, singular.data(), b.data())));
 }
 
-// `steps` of a rule on the spike's tree, towards a pose that is near, or far and beside a bound; the cost that is left, or
+// `steps` of a rule on the small tree, towards a pose that is near, or far and beside a bound; the cost that is left, or
 // infinity where a limit was broken
 template <class T> double run(int method, int limits, bool posture, bool far, int most) {
   const int steps = std::min(most, method == METHOD_GRADIENT || method == METHOD_TRANSPOSE ? 3000 : 60);
-  const spike::Problem<T> problem;
-  constexpr int m = spike::n_rows, n = spike::n_v, g = spike::n_goals;
-  std::vector<T> memory(12 * spike::n_primitives + m + 2 * g + m * n + n), step(4 * n + m * (m + 1) + 3 * m);
+  const small_tree::Problem<T> problem;
+  constexpr int m = small_tree::n_rows, n = small_tree::n_v, g = small_tree::n_goals;
+  std::vector<T> memory(12 * small_tree::n_primitives + m + 2 * g + m * n + n), step(4 * n + m * (m + 1) + 3 * m);
   std::vector<T> extra = zeros<T>(workspace_of_method(method, limits, m, n));
-  T q[spike::n_q] = {0, 1, 0, 0, 0, 0, 0}, targets[24];
-  T there[spike::n_q] = {T(0.5), 1, T(0.2), T(-0.1), T(0.3), T(0.7), T(0.1)};
-  const T beside[spike::n_q] = {T(1.9), 1, T(0.6), T(-0.5), T(0.4), T(1.45), T(0.195)};
-  for (int k = 0; far && k < spike::n_q; ++k) there[k] = beside[k];
-  T wanted[spike::n_q] = {0, 1, 0, 0, 0, 0, 0}, gain[n] = {1, 1, 1, 1, 1, 1};
+  T q[small_tree::n_q] = {0, 1, 0, 0, 0, 0, 0}, targets[24];
+  T there[small_tree::n_q] = {T(0.5), 1, T(0.2), T(-0.1), T(0.3), T(0.7), T(0.1)};
+  const T beside[small_tree::n_q] = {T(1.9), 1, T(0.6), T(-0.5), T(0.4), T(1.45), T(0.195)};
+  for (int k = 0; far && k < small_tree::n_q; ++k) there[k] = beside[k];
+  T wanted[small_tree::n_q] = {0, 1, 0, 0, 0, 0, 0}, gain[n] = {1, 1, 1, 1, 1, 1};
   quaternion_normalize(there + 1);
   SearchState<T> s{};
   s.q = q;
   s.placements = memory.data();
-  s.rows = s.placements + 12 * spike::n_primitives;
+  s.rows = s.placements + 12 * small_tree::n_primitives;
   s.errors = s.rows + m;
   s.J = s.errors + 2 * g;
   s.dq = s.J + m * n;

@@ -1,18 +1,18 @@
 // rules.cu: every Jacobian rule on the device, one thread one problem.
 #include "kernels/methods/rules.h"
-#include "spike.h"
+#include "small_tree.h"
 
 using namespace poise;
 
 template <class S> __device__ void run_rule(S* q, const S* targets, S* memory, int method, int limits) {
-  constexpr int m = spike::n_rows, n = spike::n_v;
-  const spike::Problem<S> problem;
+  constexpr int m = small_tree::n_rows, n = small_tree::n_v;
+  const small_tree::Problem<S> problem;
   const auto take = [&memory](int size) { return (memory += size) - size; };
   SearchState<S> s{};
   s.q = q;
-  s.placements = take(12 * spike::n_primitives);
+  s.placements = take(12 * small_tree::n_primitives);
   s.rows = take(m);
-  s.errors = take(2 * spike::n_goals);
+  s.errors = take(2 * small_tree::n_goals);
   s.J = take(m * n);
   s.dq = take(n);
   s.work = {take(n), take(n), take(m * (m + 1) / 2), take(m * (m + 1) / 2), take(m), take(m), take(m),

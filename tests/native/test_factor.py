@@ -66,7 +66,7 @@ def test_without_limits_every_rule_reaches_what_is_far(figures: dict[str, list[f
 
 @pytest.mark.nvrtc
 def test_the_device_compiles_every_rule(closing_table: Callable[[str, str], None]) -> None:
-    headers = {**read_kernels(), "spike.h": (NATIVE_TESTS / "spike.h").read_text("utf-8")}
+    headers = {**read_kernels(), "small_tree.h": (NATIVE_TESTS / "small_tree.h").read_text("utf-8")}
     compiled = nvrtc.compile(
         (NATIVE_TESTS / "rules.cu").read_text("utf-8"), headers, "sm_90", options=["--Ofast-compile=mid"]
     )

@@ -1,11 +1,11 @@
-// spike.h: the whole step on one small tree, compiled four ways: double, float, a SIMD pack, and NVRTC.
+// small_tree.h: a small problem as compile-time constants, for tests of rules on the CPU and by NVRTC.
 //
 // The tree: a hinge, a ball on it, and on the ball two branches: a hinge with a mimic follower, and a slide. Two goals (a pose
 // and a point), a posture, bounds. Body and goals are compile-time constants, as the GPU wants them; numbers come in as arrays.
 #pragma once
 #include "kernels/loop/search.h"
 
-namespace spike {
+namespace small_tree {
 
 using namespace poise;
 
@@ -70,28 +70,8 @@ template <class T> struct Problem {
   Coordinates coordinates;
   Freedoms<T> freedoms;
   static constexpr int n_coordinates = 4;
-  static constexpr int n_q = spike::n_q, n_v = spike::n_v, n_rows = spike::n_rows;
+  static constexpr int n_q = small_tree::n_q, n_v = small_tree::n_v, n_rows = small_tree::n_rows;
   T scale = T(1);
 };
 
-// `steps` steps from q, in place; returns the cost that is left
-template <class S> POISE_FN S run(S* q, const S* targets, const S* wanted, const S* gain, int steps) {
-  using T = real_t<S>;
-  const Problem<T> problem;
-  S placements[12 * n_primitives], rows[n_rows], errors[2 * n_goals], J[n_rows * n_v], dq[n_v];
-  S inverse_D[n_v], b[n_v], A[n_rows * (n_rows + 1) / 2], L[n_rows * (n_rows + 1) / 2], pivots[n_rows];
-  S y[n_rows], rhs[n_rows], low[n_v], high[n_v];
-  StepWorkspace<S> work{inverse_D, b, A, L, pivots, y, rhs, low, high};
-  const Posture<S> posture{wanted, gain};
-  S cost = evaluate(problem, q, targets, placements, rows, errors);
-  for (int k = 0; k < steps; ++k) {
-    assemble(problem, q, placements, targets, J);
-    room_to_move(problem, q, true, S(T(1)), work);
-    bounded_step<n_rows>(problem, q, J, rows, S(T(0.1)) * cost + S(T(1e-6)), posture, 3, work, dq);
-    take_step(problem, q, dq, true, q);
-    cost = evaluate(problem, q, targets, placements, rows, errors);
-  }
-  return cost;
-}
-
-}  // namespace spike
+}  // namespace small_tree
