@@ -8,15 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from os import PathLike
 
-from poise.anatomy.contacts import POINT_READER, PointReader
-from poise.goals.postures.style import RETARGETER, Retargeter
+from poise.goals.postures.style import RETARGETER, STYLE_FILES, Retargeter, StyleFiles
 from poise.methods import OVER, OverSolver
 from poise.model import Model
 from poise.model.derive import SPHERE_READER
+from poise.model.geometry.looks import LOOK_READER, Look
+from poise.model.geometry.surfaces import SURFACE_READER, MakeReader
 from poise.notebook import CELL_WRITER, CellWriter
 from poise.solvers.solution import DIAGNOSIS, Diagnosis
 
-__all__ = ["import_cells", "import_diagnosis", "import_over", "import_points", "import_retargeting", "import_spheres"]
+__all__ = [
+    "import_cells",
+    "import_diagnosis",
+    "import_looks",
+    "import_over",
+    "import_retargeting",
+    "import_spheres",
+    "import_styles",
+    "import_surfaces",
+]
 
 
 @DIAGNOSIS.link
@@ -27,12 +37,28 @@ def import_diagnosis() -> Diagnosis:
     return diagnosis
 
 
-@POINT_READER.link
-def import_points() -> PointReader:
-    """Import the reader of mesh points, for contact points."""
-    from poise.formats.meshes.points import read_points
+@SURFACE_READER.link
+def import_surfaces() -> MakeReader:
+    """Import the reader of the surfaces of meshes, for collision bodies and contact points."""
+    from poise.formats.meshes.surfaces import MeshSurfaces
 
-    return read_points
+    return MeshSurfaces
+
+
+@LOOK_READER.link
+def import_looks() -> Callable[[Model], Look]:
+    """Import the reader of the appearance of bodies, for pictures."""
+    from poise.formats.meshes.looks import find_look
+
+    return find_look
+
+
+@STYLE_FILES.link
+def import_styles() -> StyleFiles:
+    """Import the reader and writer of styles."""
+    from poise.formats import styles
+
+    return styles
 
 
 @SPHERE_READER.link

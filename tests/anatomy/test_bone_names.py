@@ -10,8 +10,8 @@ import pytest
 import poise
 from poise.anatomy.bone_names.matcher import find_bone_roles, find_roles
 from poise.anatomy.bone_names.schemes import CORE, SCHEMES, Scheme
+from poise.files.source import Source
 from poise.formats.roles import give_roles
-from poise.formats.source import Source
 from poise.model import ModelBuilder
 
 # how skeletons are really written, bone to role: from the makers' documents and data sets

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import poise
 from poise.errors import FormatError, FormatWarning
-from poise.formats.source import ReadOptions, Source
+from poise.files.source import Source
+from poise.formats.options import ReadOptions
 from poise.formats.tables import amass
 from poise.spatial import Rotation
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from budget import within
 from poise.errors import FormatError
+from poise.files.source import Source
 from poise.formats.bvh import reader
-from poise.formats.source import ReadOptions, Source
+from poise.formats.options import ReadOptions
 
 GOOD = """HIERARCHY
 ROOT Hips

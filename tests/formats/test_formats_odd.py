@@ -12,7 +12,7 @@ import pytest
 import poise
 from budget import within
 from poise.errors import FormatError, FormatWarning
-from poise.formats.tables.columns import name_columns
+from poise.kinematics.column_names import name_columns
 
 LEGS = "".join(
     f"JOINT {side}UpLeg\n{{\nOFFSET {x} 0 0\nJOINT {side}Leg\n{{\nOFFSET 0 -45 0\nJOINT {side}Foot\n{{\n"

@@ -10,9 +10,9 @@ import pytest
 
 import poise
 from poise.errors import FormatError
+from poise.files.source import Source, parse_number, parse_numbers
+from poise.files.target import replace_file
 from poise.formats import registry
-from poise.formats.source import Source, parse_number, parse_numbers
-from poise.formats.target import replace_file
 from poise.formats.xml import find_root_tag, parse_xml
 
 NOWHERE = Source("file.txt", b"")

@@ -20,8 +20,9 @@ import poise
 from budget import within
 from gltf_files import File, arm, glb, quaternion
 from poise.errors import FormatError, FormatWarning
+from poise.files.source import Source
 from poise.formats import gltf
-from poise.formats.source import ReadOptions, Source
+from poise.formats.options import ReadOptions
 
 
 def character() -> File:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import looks_files as made
 from poise.errors import FormatError
-from poise.formats.meshes.decimation import split_creases, thin
 from poise.formats.meshes.reader import MESHES
+from poise.model.geometry.decimation import split_creases, thin
 from poise.model.geometry.looks import Patch, Piece, Skin, find_normals
 
 TURNED = "<rotate>0 0 1 90</rotate><translate>1 0 0</translate>"

@@ -11,8 +11,8 @@ import pytest
 import looks_files as made
 import poise
 from poise.formats import load_within
-from poise.formats.meshes.decimation import split_creases
 from poise.formats.meshes.looks import find_look
+from poise.model.geometry.decimation import split_creases
 from poise.model.geometry.looks import Look, Patch
 from poise.pictures.textures import decode_texture, sample_texture
 

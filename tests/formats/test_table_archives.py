@@ -14,10 +14,11 @@ import pytest
 import poise
 from lying_zips import HELD, make_lying_zip, measure_peak
 from poise.errors import FormatError, MissingExtra
-from poise.formats.source import ReadOptions, Source
+from poise.files.arrays import read_arrays
+from poise.files.source import Source
+from poise.formats.options import ReadOptions
 from poise.formats.tables import motions
-from poise.formats.tables.columns import name_columns
-from poise.formats.tables.npz import read_arrays
+from poise.kinematics.column_names import name_columns
 
 
 def npz(**arrays: Any) -> bytes:

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 import poise
 from bodies import models, random_model
 from poise.errors import FormatError, FormatWarning
+from poise.files.source import Source
+from poise.formats.options import ReadOptions
 from poise.formats.plain_values import dump_model, parse_model
-from poise.formats.source import ReadOptions, Source
 from poise.formats.tables import motions
-from poise.formats.tables.columns import name_columns
 from poise.formats.tables.containers import WRITERS, choose_reader
 from poise.goals import Reach
+from poise.kinematics.column_names import name_columns
 from poise.model import BallRange, Box, Capsule, Mesh
 
 SUFFIXES = [".csv", ".npz", ".parquet"]

@@ -11,8 +11,8 @@ import looks_files as made
 import poise
 from poise.errors import FormatWarning
 from poise.formats.meshes.looks import find_look
-from poise.formats.meshes.points import read_points
 from poise.model.geometry.looks import deform
+from poise.model.geometry.surfaces import read_points
 from poise.spatial import Rotation
 
 TURNS = {

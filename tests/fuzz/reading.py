@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from poise.errors import FormatError, MissingExtra, PoiseError
+from poise.files.source import Source
 from poise.formats import registry
-from poise.formats.source import ReadOptions, Source
+from poise.formats.options import ReadOptions
 
 __all__ = ["attempt"]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from poise.formats.source import ReadOptions, Source
+from poise.files.source import Source
+from poise.formats.options import ReadOptions
 from poise.formats.urdf.xacro import expand
 from poise.formats.xml import Element, parse_xml
 

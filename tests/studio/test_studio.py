@@ -11,8 +11,8 @@ import pytest
 
 import poise
 from poise.errors import FormatError, InvalidValue
-from poise.formats.tables.columns import name_velocities
 from poise.goals import Balance
+from poise.kinematics.column_names import name_velocities
 from poise.methods import find_method, names
 from poise.pictures.body.flesh import find_flesh
 from poise.pictures.body.surface import RoundCone, measure_distance, round_surface

@@ -15,9 +15,8 @@ the lowest point. A palm is the middle of the hand, or of the part beyond the el
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -25,8 +24,8 @@ from poise.anatomy.outlines import CORNERS, find_half_extent
 from poise.anatomy.parts import Body
 from poise.anatomy.stance_frames import stand_on
 from poise.arrays import Floats
-from poise.hooks import Hook
 from poise.model import Box, Capsule, Model, Sphere
+from poise.model.geometry.surfaces import read_points
 
 __all__ = ["ContactPoint", "find_contacts"]
 
@@ -52,10 +51,6 @@ class ContactPoint:
     frame: str
     point: tuple[float, float, float]
     evidence: str
-
-
-PointReader: TypeAlias = Callable[[Model, Collection[str]], dict[str, Floats]]  # vertices of meshes by frame
-POINT_READER = Hook[PointReader]()
 
 
 def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats) -> dict[str, ContactPoint]:
@@ -103,7 +98,7 @@ def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, st
             solids.append(ends)
     if solids:
         return np.concatenate(solids), "shapes"
-    meshes = POINT_READER.get()(model, frames)
+    meshes = read_points(model, frames)
     if meshes:
         return np.concatenate([v @ body.places[f][:3, :3].T + body.places[f][:3, 3] for f, v in meshes.items()]), "mesh"
     return np.array([body.places[name][:3, 3] for name in frames]), "bones"

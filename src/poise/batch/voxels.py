@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from poise import models
 from poise.arrays import Floats
 from poise.errors import FormatError, InvalidValue
-from poise.formats.source import Source
-from poise.formats.tables.npz import read_arrays
+from poise.files.arrays import read_arrays
+from poise.files.source import Source
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.spatial.arrays import read_finite

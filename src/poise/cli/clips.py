@@ -13,8 +13,8 @@ from poise import motion
 from poise.cli.console import Body, report_errors, report_written, show_progress
 from poise.cli.files import Clip, For, Up, load_one_motion, read_options
 from poise.cli.waypoints import read_path
+from poise.files.target import check_target
 from poise.formats.registry import find_writer
-from poise.formats.target import check_target
 from poise.formats.units import UNIT_NAMES, scale_motion
 from poise.goals import Reach
 from poise.model import Model

@@ -15,9 +15,9 @@ from rich.table import Table
 import poise
 from poise.cli.console import Body, report_errors
 from poise.errors import FormatError
+from poise.files.source import Source
 from poise.formats import registry
 from poise.formats.meshes.looks import name_missing_meshes
-from poise.formats.source import Source
 from poise.formats.units import UNIT_NAMES
 from poise.kinematics import Motion
 from poise.model import Model

@@ -10,16 +10,18 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
-from os import PathLike, fsdecode
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from poise import models
 from poise.errors import FormatError, FormatWarning, InvalidValue, MissingExtra, PoiseError, name_not_found
+from poise.files.paths import convert_path, path_exists
+from poise.files.source import Source
+from poise.files.target import replace_file
 from poise.formats import registry
-from poise.formats.source import ReadOptions, Source
+from poise.formats.options import ReadOptions
 from poise.formats.tables.robot_csv import write_style
-from poise.formats.target import replace_file
 from poise.formats.units import add_free_root, adjust_model
 from poise.kinematics import Motion, Pose
 from poise.model import Model
@@ -74,14 +76,6 @@ def check_srdf(model: Model, options: ReadOptions) -> Model:
     return model
 
 
-def convert_path(path: object) -> str:
-    """Return a path as text."""
-    try:
-        return fsdecode(path)  # type: ignore[arg-type]
-    except TypeError:
-        raise InvalidValue(f"a path must be a string or a pathlib.Path, not {path!r}.") from None
-
-
 def list_folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
     """Return the folders of `package_path=`, as text.
 
@@ -103,14 +97,6 @@ def load_within(path: str | PathLike[str], folder: str | PathLike[str], **option
     model = read(Source.open(convert_path(path)), "read_model", chosen)
     assert isinstance(model, Model)
     return model
-
-
-def path_exists(path: str) -> bool:
-    """Return whether a path exists; False for an invalid name."""
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):
-        return False
 
 
 def load_built_in(name: str, options: ReadOptions) -> Model:

@@ -17,7 +17,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from poise.errors import InvalidValue, PoiseError
-from poise.formats.source import Source, quote_names
+from poise.files.source import Source, quote_names
 from poise.formats.urdf.expressions import Budget, Evaluator, ExpressionError
 from poise.formats.urdf.xacro_yaml import read_yaml
 from poise.model import Model

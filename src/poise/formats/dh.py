@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, InvalidValue, PoiseError
-from poise.formats.source import ReadOptions, Source, parse_number, quote, quote_names
+from poise.files.source import Source, parse_number, quote, quote_names
+from poise.formats.options import ReadOptions
 from poise.formats.units import add_free_root, adjust_model
 from poise.model import Model, ModelBuilder
 from poise.models.dh import make_link, turn_about_z

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from poise.errors import FormatError
+from poise.files.source import Source
+from poise.formats.options import ReadOptions
 from poise.formats.plain_values import encode_model, parse_model
-from poise.formats.source import ReadOptions, Source
 from poise.formats.units import add_free_root, adjust_model
 from poise.kinematics import Pose
 from poise.model import Model
@@ -27,9 +27,7 @@ __all__ = [
     "NAME",
     "SUFFIXES",
     "format_json",
-    "list_pose_values",
     "looks_like",
-    "read_kind",
     "read_model",
     "write_model",
     "write_pose",
@@ -80,15 +78,9 @@ def write_model(model: Model, target: Path) -> None:
     target.write_text(format_json({"poise": "body", **encode_model(model)}), encoding="utf-8")
 
 
-def list_pose_values(pose: Pose) -> dict[str, Any]:
-    """Return a pose as plain values."""
-    joints = {j.name: pose.q[j.q].tolist() for j in pose.model.joints if j.nq and not j.mimic}
-    return {"poise": "pose", "model": pose.model.name, "q": pose.q.tolist(), "joints": joints}
-
-
 def write_pose(pose: Pose, target: Path) -> None:
     """Write a pose."""
-    target.write_text(format_json(list_pose_values(pose)), encoding="utf-8")
+    target.write_text(format_json(pose.plain_values()), encoding="utf-8")
 
 
 def write_solution(solution: Any, target: Path) -> None:
@@ -120,20 +112,3 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     for note in model.notes:
         source.note(note)
     return adjust_model(add_free_root(model) if options.base == "free" else model, options, source)
-
-
-def read_kind(path: str | PathLike[str], kind: str) -> dict[str, Any]:
-    """Return the values of a JSON file with `"kind": kind`.
-
-    Raises:
-        FormatError: The file is missing, is not JSON, or is of another kind.
-    """
-    try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"is not JSON: {error}.", str(path)) from None
-    if not isinstance(values, dict) or values.get("kind") != kind:
-        raise FormatError(f'is of another kind: it must contain "kind": "{kind}".', str(path))
-    return values

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.errors import FormatError
-from poise.formats.source import Source
+from poise.files.source import Source
 
 __all__ = ["find_reader", "find_writer", "list_formats"]
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from poise.anatomy import roles
 from poise.anatomy.bone_names.matcher import LEAST_REPORT_CONFIDENCE, RoleReport, find_roles
-from poise.formats.source import Source
+from poise.files.source import Source
 from poise.model import Model, ModelBuilder
 from poise.model.derive import with_late_roles
 from poise.model.spec import JointSpec

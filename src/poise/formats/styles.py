@@ -13,9 +13,9 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import FormatError, PoiseError
+from poise.files.arrays import read_arrays
+from poise.files.source import Source
 from poise.formats.plain_values import dump_model, parse_model
-from poise.formats.source import Source
-from poise.formats.tables.npz import read_arrays
 from poise.kinematics import Motion
 from poise.model import Model
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Floats
-from poise.formats.source import ReadOptions, Source
+from poise.files.source import Source
+from poise.formats.options import ReadOptions
 from poise.kinematics import Motion
 from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Shape, Sphere
 from poise.model.attachments import UNITS, Attachments

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from poise.errors import FormatError
-from poise.formats.source import Source
+from poise.files.source import Source
 
 __all__ = ["Element", "find_root_tag", "parse_xml", "strip_prefix"]
 

@@ -94,6 +94,11 @@ class Pose(NotebookCell):
         """Return the position of the frame's origin in the world [m], (3,)."""
         return np.array(self.model.fk(self.q, frame)[:3, 3])
 
+    def plain_values(self) -> dict[str, Any]:
+        """Return the pose as plain values, for JSON: the name of the body, q, and the values of each joint."""
+        joints = {j.name: self.q[j.q].tolist() for j in self.model.joints if j.nq and not j.mimic}
+        return {"poise": "pose", "model": self.model.name, "q": self.q.tolist(), "joints": joints}
+
     def replace(self, joints: Mapping[str, ArrayLike]) -> Pose:
         """Return the pose with some joints set: name to a number, or to all coordinates of the joint.
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.formats.meshes.points import SurfaceReader
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
 from poise.model.geometry.capsule_cover import cover_with_capsules
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.model.geometry.solids import make_triple
+from poise.model.geometry.surfaces import open_surfaces
 from poise.model.memo import keep_with_model
 from poise.native import core
 
@@ -43,7 +43,7 @@ def body_capsules(model: Model) -> tuple[BodyCapsule, ...]:
 
 def cover_meshes(model: Model, meshes: list[Shape]) -> list[BodyCapsule]:
     """Return capsules that contain the meshes; those that are missing or unreadable are noted and left out."""
-    reader, found, worst = SurfaceReader(model), list[BodyCapsule](), (0.0, "")
+    reader, found, worst = open_surfaces(model), list[BodyCapsule](), (0.0, "")
     for shape in meshes:
         surface = reader.read(shape)
         if surface is not None:

@@ -14,12 +14,12 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue
-from poise.formats.meshes.points import SurfaceReader
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import SPHERE_COLOR, Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.model.geometry.sphere_cover import CELL, cover_with_spheres
+from poise.model.geometry.surfaces import SurfaceReader, open_surfaces
 from poise.model.geometry.triangles import AROUND, RINGS, is_closed, triangulate
 from poise.model.spec import check_not_negative
 from poise.spatial import Transform
@@ -44,7 +44,7 @@ def fit_spheres(model: Model, error: float = 0.01) -> Model:
     Raises:
         InvalidValue: The body has no shapes, or the error is not positive, or too small for the size of the body.
     """
-    fit = SphereFit(SurfaceReader(model), read_error(error) / model.metres_per_unit)
+    fit = SphereFit(open_surfaces(model), read_error(error) / model.metres_per_unit)
     for shape in list_covered(model):
         fit.add(shape)
     if not fit.spheres:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.arrays import Floats
-from poise.formats.meshes.points import SurfaceReader
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits.capsules import cover_solid
 from poise.limits.clearance import Clearance, make_body_surfaces
@@ -23,6 +22,7 @@ from poise.limits.surfaces import BodySurfaces
 from poise.model import Model
 from poise.model.geometry.shapes import Capsule, Mesh, Shape, Sphere
 from poise.model.geometry.solids import make_triple
+from poise.model.geometry.surfaces import SurfaceReader, open_surfaces
 from poise.model.geometry.triangles import triangulate
 from poise.model.memo import keep_with_model
 
@@ -71,7 +71,7 @@ def find_support_points(model: Model, error: float | None = None) -> tuple[Suppo
 
     With an `error` [m], as many vertices are chosen that their convex hull is exact to within it.
     """
-    solids, reader = [shape for shape in model.shapes if shape.use in ("both", "collision")], SurfaceReader(model)
+    solids, reader = [shape for shape in model.shapes if shape.use in ("both", "collision")], open_surfaces(model)
     found = [each for shape in solids if (each := touch(shape, reader, error)) is not None]
     parts = find_rigid_parts(model)
     served = {parts[each.frame] for each in found}

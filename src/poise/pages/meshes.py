@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.meshes.decimation import split_creases, thin_all
 from poise.model import Model
+from poise.model.geometry.decimation import split_creases, thin_all
 from poise.model.geometry.looks import Material, Patch, Piece, Texture, find_normals
 from poise.model.memo import keep_with_model
 from poise.pictures.body.pieces import find_pieces

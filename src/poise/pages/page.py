@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.errors import InvalidValue
-from poise.formats.target import replace_file
+from poise.files.target import replace_file
 from poise.pages.scenes import make_dragged_scene, make_scene
 from poise.pictures.body.stick import Camera
 

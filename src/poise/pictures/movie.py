@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, MissingExtra
-from poise.formats import convert_path
-from poise.formats.target import replace_file
+from poise.files.paths import convert_path
+from poise.files.target import replace_file
 from poise.kinematics import Motion
 from poise.model.plane import is_planar
 from poise.motion import Track

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import FormatError, InvalidValue, MissingExtra
-from poise.formats import convert_path
-from poise.formats.target import replace_file
+from poise.files.paths import convert_path
+from poise.files.target import replace_file
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.model.geometry.looks import Piece

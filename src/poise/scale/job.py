@@ -18,8 +18,8 @@ from typing import Any
 
 from poise import goals, limits, methods, motion
 from poise.errors import FormatError, InvalidValue, MissingExtra, ModelMismatch, name_not_found
+from poise.files.json_kinds import read_kind
 from poise.formats import load
-from poise.formats.json_files import read_kind
 from poise.formats.plain_values import decode_value, encode_value
 from poise.goals import Goal
 from poise.kinematics import regions

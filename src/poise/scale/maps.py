@@ -20,9 +20,9 @@ from poise.batch import ReachMap
 from poise.batch.maps import MapProblem
 from poise.batch.places import MapQuery
 from poise.errors import InvalidValue
+from poise.files.arrays import read_arrays
+from poise.files.source import Source
 from poise.formats import save
-from poise.formats.source import Source
-from poise.formats.tables.npz import read_arrays
 from poise.scale.folder import JobFolder, Receipt, read_shard
 from poise.scale.levels import run_at_level
 from poise.scale.report import Report

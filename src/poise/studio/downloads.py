@@ -12,7 +12,6 @@ import numpy as np
 
 from poise.errors import InvalidValue, MissingExtra
 from poise.formats import save
-from poise.formats.json_files import list_pose_values
 from poise.formats.registry import knows_suffix
 from poise.formats.tables.robot_csv import STYLES
 from poise.kinematics import Motion, Pose
@@ -142,7 +141,7 @@ def take_picture(client: Any) -> bytes:
 
 def pose_to_json(pose: Pose) -> str:
     """Write a pose as JSON: the values of q by joint name."""
-    return json.dumps(list_pose_values(pose), indent=1)
+    return json.dumps(pose.plain_values(), indent=1)
 
 
 def pose_from_json(model: Model, text: str) -> Pose:

@@ -17,8 +17,9 @@ from typing import Any, Protocol
 
 from poise.arrays import Floats
 from poise.errors import PoiseError
-from poise.formats.meshes.looks import find_look, has_own_look
+from poise.formats.meshes.looks import find_look
 from poise.kinematics import Motion, Pose
+from poise.kinematics.seen_shapes import has_own_look
 from poise.model import Model
 from poise.solvers.report.explanation import Explanation
 from poise.studio.clips.edits import ClipEditor

@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 
 from poise.anatomy.bone_names.matcher import LEAST_REPORT_CONFIDENCE
 from poise.errors import InvalidModel, InvalidValue, NameNotFound, ShapeMismatch
+from poise.files.source import Source
 from poise.formats.bvh.tree import BvhNode
 from poise.formats.names import reserve_name
+from poise.formats.options import ReadOptions
 from poise.formats.roles import read_names
-from poise.formats.source import ReadOptions, Source
 from poise.formats.units import LARGEST_BODY, UNIT_NAMES, guess_person_unit
 from poise.model import EULER_ORDERS, Model, ModelBuilder
 from poise.model.attachments import UNITS

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
+from poise.files.source import Source
 from poise.formats.bvh.model import Columns, build
 from poise.formats.bvh.rows import BvhClip, find_line, read_clip
 from poise.formats.bvh.tree import BvhNode, read_tree
 from poise.formats.bvh.writer import write_model, write_motion, write_pose
+from poise.formats.options import ReadOptions
 from poise.formats.roles import give_roles
-from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion
 from poise.model import Model
 from poise.model.derive import with_example_poses

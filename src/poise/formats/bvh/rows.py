@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.formats.source import Source, parse_number, quote
+from poise.files.source import Source, parse_number, quote
 
 __all__ = ["BvhClip", "read_clip"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from poise.formats.source import MAX_NAME_LENGTH, Source, parse_number, quote
+from poise.files.source import MAX_NAME_LENGTH, Source, parse_number, quote
 
 __all__ = ["MAX_DEPTH", "MAX_JOINTS", "BvhChannel", "BvhNode", "read_tree"]
 

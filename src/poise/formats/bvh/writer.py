@@ -21,8 +21,8 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import FormatError
+from poise.files.source import Source, quote
 from poise.formats.bvh.tree import MAX_DEPTH, MAX_JOINTS, BvhChannel, Tokens
-from poise.formats.source import Source, quote
 from poise.formats.units import with_up
 from poise.kinematics import Motion, Pose
 from poise.model import Frame, Joint, Model

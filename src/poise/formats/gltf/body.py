@@ -27,7 +27,7 @@ from poise.formats.gltf.clips import GltfAnimation, read_keys
 from poise.formats.gltf.document import Document
 from poise.formats.gltf.nodes import GltfNode, find_nearest_turn
 from poise.formats.names import reserve_name
-from poise.formats.source import ReadOptions
+from poise.formats.options import ReadOptions
 from poise.model import ModelBuilder
 from poise.spatial import Rotation, Transform
 

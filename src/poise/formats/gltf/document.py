@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from urllib.parse import unquote, unquote_to_bytes
 
 from poise.errors import FormatError
-from poise.formats.source import MAX_BYTES, Source
+from poise.files.source import MAX_BYTES, Source
 
 __all__ = ["BIN", "JSON", "Document", "Object", "read_document", "read_own_extras"]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Floats
+from poise.files.source import Source
 from poise.formats.gltf.accessors import find_unknown_packing, read_accessor
 from poise.formats.gltf.body import NodeJoint
 from poise.formats.gltf.document import Document, read_document
@@ -19,7 +20,7 @@ from poise.formats.gltf.materials import Palette
 from poise.formats.gltf.meshes import Primitive, read_primitives
 from poise.formats.gltf.nodes import find_world_matrices, read_nodes
 from poise.formats.gltf.reader import read_body
-from poise.formats.source import ReadOptions, Source
+from poise.formats.options import ReadOptions
 from poise.model.geometry.looks import Look, LookSource, Patch, Piece, Skin
 
 __all__ = ["read_look", "read_still"]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Floats
+from poise.files.source import MAX_NAME_LENGTH
 from poise.formats.gltf.document import Document, Object, name_kind, shorten
-from poise.formats.source import MAX_NAME_LENGTH
 from poise.spatial import Rotation
 
 __all__ = ["GltfNode", "find_nearest_turn", "find_world_matrices", "read_nodes"]

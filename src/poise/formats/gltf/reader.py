@@ -10,6 +10,7 @@ import numpy as np
 from poise.anatomy.bone_names.matcher import find_bone_roles
 from poise.arrays import Floats
 from poise.errors import FormatError, PoiseError
+from poise.files.source import Source
 from poise.formats.gltf.accessors import check_layout
 from poise.formats.gltf.body import NodeJoint, add_joints, choose_kinds, make_joints
 from poise.formats.gltf.clips import (
@@ -25,9 +26,9 @@ from poise.formats.gltf.document import Document, read_document, read_own_extras
 from poise.formats.gltf.frame_times import find_frame_times
 from poise.formats.gltf.nodes import GltfNode, find_nearest_turn, find_world_matrices, read_nodes
 from poise.formats.gltf.skins import SkinJoints, read_bones, read_skins
+from poise.formats.options import ReadOptions, look_source
 from poise.formats.quaternions import steady_signs
 from poise.formats.roles import give_roles
-from poise.formats.source import ReadOptions, Source, look_source
 from poise.formats.units import UNIT_NAMES, guess_unit
 from poise.kinematics import Motion
 from poise.model import Model, ModelBuilder

@@ -14,14 +14,15 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import FormatError
+from poise.files.source import Source
 from poise.formats.gltf.body import TURN_UP, NodeJoint
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.draft import GltfDraft, write_parts
 from poise.formats.gltf.reader import Character, read_body
 from poise.formats.gltf.skeleton import find_node_parents, make_bare_skeleton, warn_of_lost_values
 from poise.formats.gltf.things import Moved, add_things
+from poise.formats.options import ReadOptions
 from poise.formats.quaternions import steady_signs
-from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model import Object as Thing

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.formats.source import Source
+from poise.files.source import Source
 
-__all__ = ["MAX_TRIANGLES", "check_triangles", "check_vertices", "join_corners", "make_fans", "parse_words"]
+__all__ = ["MAX_TRIANGLES", "check_triangles", "check_vertices", "make_fans", "parse_words"]
 
 
 MAX_TRIANGLES = 4_000_000
@@ -55,13 +55,3 @@ def parse_words(source: Source, words: list[bytes]) -> Floats:
         return np.array(words, "S32").astype(np.float64)
     except ValueError as error:
         raise source.make_error(f"holds something that is not a number: {error}.") from None
-
-
-def join_corners(corners: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Convert loose triangles to vertices and indices; equal corners are merged."""
-    bits = np.ascontiguousarray(corners + np.float32(0)).view(np.uint32).astype(np.uint64)  # removes the sign of zeros
-    key = bits[:, 0] * np.uint64(0x9E3779B97F4A7C15)
-    key ^= (bits[:, 1] + (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    key ^= (bits[:, 2] + (key >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
-    _, first, number = np.unique(key, return_index=True, return_inverse=True)
-    return corners[first], number.reshape(-1, 3).astype(np.int64)

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
+from poise.files.source import Source
 from poise.formats.meshes.checks import MAX_TRIANGLES, check_triangles, check_vertices, make_fans
 from poise.formats.meshes.dae_materials import list_all, list_children, read_material, read_numbers
 from poise.formats.meshes.images import ImageCache, clean_uv
-from poise.formats.source import Source
 from poise.formats.xml import Element, parse_xml, strip_prefix
 from poise.model.geometry.looks import Material, Patch
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.files.source import Source
 from poise.formats.meshes.images import ImageCache
-from poise.formats.source import Source
 from poise.formats.xml import Element, strip_prefix
 from poise.model.geometry.looks import Material, Texture
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError
-from poise.formats.source import Source
+from poise.files.source import Source
 from poise.model.geometry.looks import Texture
 
 __all__ = [

@@ -9,33 +9,23 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from poise.errors import FormatError
+from poise.files.source import Source
 from poise.formats.meshes.cache import MeshCache, place_mesh
-from poise.formats.meshes.decimation import MAX_TRIANGLES, split_creases, thin_all
 from poise.formats.meshes.images import IMAGES, MAX_IMAGE_BYTES, make_texture
-from poise.formats.source import Source
 from poise.formats.urdf.packages import PackageFinder
 from poise.formats.urdf.up_axes import describe_reading, find_turn
-from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.seen_shapes import has_visual, list_seen
 from poise.model import Mesh, Model
+from poise.model.geometry.decimation import MAX_TRIANGLES, split_creases, thin_all
 from poise.model.geometry.looks import Look, LookSource, Material, Patch, Piece, Texture
 from poise.model.geometry.shapes import Shape
 from poise.model.memo import keep_with_model
 
-__all__ = ["find_look", "has_own_look", "list_seen", "name_missing_meshes", "shows_body"]
+__all__ = ["find_look", "name_missing_meshes"]
 
 MAX_NOTES = 6
-SHOWN_SHARE = 0.25  # of the joint positions that need shapes, for a body to be drawn by its collision shapes
-MIN_PLACES = 4  # joint positions; a body with fewer is drawn by any shapes
-SAME_PLACE = 1e-3  # relative to L: joints closer than this share a position
 PLAIN = Look()
-
-
-def has_own_look(model: Model) -> bool:
-    """Return whether the body's file describes its appearance; opens no mesh."""
-    return model.attachments.look is not None
 
 
 @keep_with_model
@@ -103,32 +93,6 @@ def read_links(model: Model, about: LookSource) -> Look:
     notes += shelf.troubles[:MAX_NOTES]
     look = thin_look(Look(tuple(pieces), frozenset(kept), tuple(notes), assumed=tuple(describe_reading(model, shelf))))
     return replace(look, pieces=tuple(replace(piece, patch=split_creases(piece.patch)) for piece in look.pieces))
-
-
-def has_visual(model: Model) -> bool:
-    """Return whether the file has any visual shape."""
-    return any(shape.use != "collision" for shape in model.shapes)
-
-
-def list_seen(model: Model) -> list[Shape]:
-    """Return the shapes to draw a body with: visual ones, or collision shapes if they cover enough of the body."""
-    if has_visual(model):
-        return [shape for shape in model.shapes if shape.use != "collision"]
-    return list(model.shapes) if shows_body(model, list(model.shapes)) else []
-
-
-def shows_body(model: Model, shapes: list[Shape]) -> bool:
-    """Return whether shapes cover enough of a body's moving parts to recognise it.
-
-    Joints at the same position, such as those of a hip, count once.
-    """
-    places: dict[tuple[float, ...], bool] = {}
-    parts, T = find_rigid_parts(model), model.fk(model.rest)
-    served = {parts[shape.frame] for shape in shapes}
-    for joint in (joint for joint in model.joints if joint.nv and not joint.locked):
-        place = tuple(np.round(T[model.frames.index(joint.frame)][:3, 3] / (SAME_PLACE * model.length or 1.0)).tolist())
-        places[place] = places.get(place, False) or parts[joint.frame] in served
-    return len(places) < MIN_PLACES or sum(places.values()) >= SHOWN_SHARE * len(places)
 
 
 def list_meshes(model: Model, use: str) -> list[Shape]:

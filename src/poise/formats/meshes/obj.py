@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.errors import FormatError
+from poise.files.source import Source
 from poise.formats.meshes.checks import MAX_TRIANGLES, check_triangles, check_vertices, make_fans, parse_words
 from poise.formats.meshes.images import ImageCache, clean_uv
-from poise.formats.source import Source
 from poise.model.geometry.looks import Material, Patch
 
 __all__ = ["read_obj"]

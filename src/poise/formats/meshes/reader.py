@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, PoiseError
+from poise.files.source import Source
 from poise.formats.meshes.checks import (
     MAX_TRIANGLES,
     check_triangles,
     check_vertices,
-    join_corners,
     parse_words,
 )
 from poise.formats.meshes.dae import read_dae
 from poise.formats.meshes.images import ImageCache, clean_uv
 from poise.formats.meshes.obj import read_obj
-from poise.formats.source import Source
 from poise.model.geometry.looks import Patch
+from poise.model.geometry.triangles import join_corners
 
 __all__ = ["MESHES", "MeshFile", "read_file"]
 

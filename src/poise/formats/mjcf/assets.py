@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from poise.errors import FormatError
+from poise.files.source import Source, quote, quote_names
 from poise.formats.meshes.images import IMAGES
 from poise.formats.mjcf.safe_xml import (
     MAX_BYTES,
@@ -27,7 +28,6 @@ from poise.formats.mjcf.safe_xml import (
     serialize,
     walk,
 )
-from poise.formats.source import Source, quote, quote_names
 from poise.formats.xml import Element
 
 __all__ = ["Assets", "MjcfMesh", "prepare"]

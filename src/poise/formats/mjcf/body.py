@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from poise.files.source import Source, quote_names
 from poise.formats.mjcf.assets import Assets
 from poise.formats.mjcf.shapes import add_shapes, list_geom_frames
+from poise.formats.options import ReadOptions, look_source
 from poise.formats.roles import give_roles
-from poise.formats.source import ReadOptions, Source, look_source, quote_names
 from poise.formats.units import adjust_model
 from poise.model import BallRange, Model, ModelBuilder
 from poise.spatial import Rotation, Transform

@@ -16,11 +16,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from poise.errors import FormatError, PoiseError
+from poise.files.source import Source, quote
 from poise.formats.mjcf.assets import Assets, prepare
 from poise.formats.mjcf.body import build
 from poise.formats.mjcf.compiler import compile_model
 from poise.formats.mjcf.safe_xml import MjcfFiles, Origin, gather, serialize, walk
-from poise.formats.source import ReadOptions, Source, quote
+from poise.formats.options import ReadOptions
 from poise.formats.xml import Element, find_root_tag
 from poise.model import Model
 

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import quoteattr
 
 from poise.errors import FormatError
-from poise.formats.source import MAX_NAME_LENGTH, Source, quote
+from poise.files.source import MAX_NAME_LENGTH, Source, quote
 from poise.formats.xml import Element, parse_xml
 
 __all__ = [

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from poise.anatomy.report import is_role_name
+from poise.files.source import Source
 from poise.formats.mjcf.assets import Assets, MjcfMesh
 from poise.formats.mjcf.safe_xml import NO_FILE
-from poise.formats.source import Source
 from poise.model import Box, Capsule, Cylinder, Mesh, ModelBuilder, Sphere
 from poise.model.geometry.shapes import Geometry
 from poise.model.spec import FrameSpec

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from poise import models
 from poise.arrays import Floats
+from poise.files.arrays import read_arrays
+from poise.files.source import Source, quote, quote_names
+from poise.formats.options import ReadOptions
 from poise.formats.quaternions import steady_signs
-from poise.formats.source import ReadOptions, Source, quote, quote_names
-from poise.formats.tables.npz import read_arrays
 from poise.kinematics import Motion
 from poise.model import Joint, Model
 from poise.spatial import Rotation

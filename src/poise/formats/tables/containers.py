@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, MissingExtra
-from poise.formats.source import Source, quote, quote_names
-from poise.formats.tables.columns import LABELS, RESERVED
-from poise.formats.tables.npz import list_members, read_arrays
+from poise.files.arrays import list_members, read_arrays
+from poise.files.source import Source, quote, quote_names
+from poise.kinematics.column_names import LABELS, RESERVED
 
 __all__ = ["WRITERS", "choose_reader"]
 

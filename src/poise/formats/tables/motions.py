@@ -1,6 +1,6 @@
 """Motions, poses and solutions as tables: CSV, NPZ, Parquet. One row per frame, one column per number of q.
 
-`poise.formats.tables.columns` names the columns. A motion has ``time`` [s] first; a solution has its results after the
+`poise.kinematics.column_names` names the columns. A motion has ``time`` [s] first; a solution has its results after the
 pose: ``reached status steps searches seconds``, and ``error.<goal>.m`` and ``error.<goal>.rad``; a solved clip has its
 labels, ``contact.<point>``, ``velocity.<joint>`` and ``balance.m``. Nothing is rounded.
 NPZ and Parquet include the model, as JSON (`poise.formats.plain_values`); for CSV it must be given
@@ -26,11 +26,12 @@ from numpy.typing import NDArray
 
 from poise import models
 from poise.errors import FormatError, PoiseError
+from poise.files.source import Source, quote, quote_names
+from poise.formats.options import ReadOptions
 from poise.formats.plain_values import dump_model, parse_model
-from poise.formats.source import ReadOptions, Source, quote, quote_names
 from poise.formats.tables import containers, robot_csv
-from poise.formats.tables.columns import LABELS, RESERVED, make_unique, name_columns
 from poise.kinematics import Motion, Pose
+from poise.kinematics.column_names import LABELS, RESERVED, make_unique, name_columns
 from poise.model import Model
 
 __all__ = [

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, InvalidValue
-from poise.formats.source import Source
-from poise.formats.tables.columns import name_columns
+from poise.files.source import Source
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root, find_root
+from poise.kinematics.column_names import name_columns
 from poise.model import Model
 from poise.spatial import Rotation
 

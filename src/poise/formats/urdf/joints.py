@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from poise.formats.source import Source, parse_number, parse_numbers, quote
+from poise.files.source import Source, parse_number, parse_numbers, quote
 from poise.formats.urdf.links import MAX_METRES, LinkElement, list_children, read_origin, read_required
 from poise.formats.xml import Element
 from poise.model import ModelBuilder

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import PoiseError
-from poise.formats.source import MAX_NAME_LENGTH, Source, parse_number, parse_numbers, quote
+from poise.files.source import MAX_NAME_LENGTH, Source, parse_number, parse_numbers, quote
 from poise.formats.xml import Element
 from poise.model import Box, Capsule, Cylinder, Mesh, Sphere
 from poise.spatial import Rotation, Transform

@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from poise.errors import FormatError, PoiseError, name_not_found
+from poise.files.source import Source, parse_numbers, quote, quote_names
+from poise.formats.options import ReadOptions, look_source
 from poise.formats.roles import give_roles
-from poise.formats.source import ReadOptions, Source, look_source, parse_numbers, quote, quote_names
 from poise.formats.units import add_free_root, adjust_model
 from poise.formats.urdf.joints import JointElement, read_joint
 from poise.formats.urdf.links import LinkElement, read_link, read_materials

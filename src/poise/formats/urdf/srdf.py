@@ -12,7 +12,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from poise.errors import FormatError
-from poise.formats.source import ReadOptions, Source
+from poise.files.source import Source
+from poise.formats.options import ReadOptions
 from poise.formats.xml import Element, parse_xml, strip_prefix
 
 __all__ = ["read_disabled_pairs"]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, FormatWarning
-from poise.formats.source import quote_names
+from poise.files.source import quote_names
 from poise.formats.units import warn_of_units
 from poise.model import Box, Capsule, Cylinder, Joint, Mesh, Model, Shape, Sphere
 from poise.model.joints.joint import Mimic

@@ -13,7 +13,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from poise.formats.source import ReadOptions, Source, look_source, quote
+from poise.files.source import Source, quote
+from poise.formats.options import ReadOptions, look_source
 from poise.formats.urdf.expressions import ExpressionError
 from poise.formats.urdf.packages import PackageFinder
 from poise.formats.urdf.xacro_values import Macro, Scope, Values, parse_literal

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from poise.formats.source import Source, quote
+from poise.files.source import Source, quote
 from poise.formats.urdf.expressions import Budget, Evaluator, ExpressionError, Function, check_number, make_functions
 from poise.formats.urdf.packages import PackageFinder
 from poise.formats.urdf.xacro_yaml import read_yaml

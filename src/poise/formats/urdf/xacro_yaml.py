@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from poise.errors import MissingExtra
-from poise.formats.source import Source, quote
+from poise.files.source import Source, quote
 from poise.formats.urdf.expressions import Evaluator, ExpressionError, NameScope, check_number
 
 __all__ = ["read_yaml"]

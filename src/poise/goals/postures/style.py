@@ -13,11 +13,11 @@ Limitations: far from all frames it only attracts to the nearest ones; with few 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,20 @@ __all__ = ["Style"]
 NEIGHBOURS = 60
 Retargeter: TypeAlias = Callable[[Motion, Model], Motion]
 RETARGETER = Hook[Retargeter]()
+Parts: TypeAlias = list[tuple[float, Motion]]  # clips with their shares
+
+
+class StyleFiles(Protocol):
+    """The reader and writer of styles."""
+
+    def read_style(self, path: str | PathLike[str]) -> tuple[Parts, dict[str, float]]:
+        """Return the parts of a style, each with its share, and its settings."""
+
+    def write_style_arrays(self, model: Model, parts: Sequence[tuple[float, Floats]]) -> dict[str, Any]:
+        """Return the arrays of a style's parts."""
+
+
+STYLE_FILES = Hook[StyleFiles]()
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +146,7 @@ class Style(GeneralPosture, words=POSTURE):
         Raises:
             FormatError: The file is missing, damaged, or not a style.
         """
-        from poise.formats.styles import read_style
-
-        parts, numbers = read_style(path)
+        parts, numbers = STYLE_FILES.get().read_style(path)
         frames = StyleFrames.prepare_parts(parts[0][1].model, [np.array(clip.q) for _, clip in parts])
         shares = [share for share, _ in parts]
         prepared = tuple(zip(shares, frames, strict=True))
@@ -142,11 +154,9 @@ class Style(GeneralPosture, words=POSTURE):
 
     def to_arrays(self) -> dict[str, Any]:
         """Return the arrays that `poise.save` writes: the body and its frames."""
-        from poise.formats.styles import write_style_arrays
-
         frames = [(share, part.q) for share, part in self.parts]
         numbers = {"weight": float(np.asarray(self.weight)), "neighbours": int(self.neighbours)}
-        return {**write_style_arrays(self.model, frames), **numbers}
+        return {**STYLE_FILES.get().write_style_arrays(self.model, frames), **numbers}
 
     @property
     def model(self) -> Model:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 
-__all__ = ["AROUND", "RINGS", "is_closed", "merge_points", "triangulate"]
+__all__ = ["AROUND", "RINGS", "is_closed", "join_corners", "merge_points", "triangulate"]
 
 Triangles = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -86,3 +86,13 @@ def is_closed(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> bo
     sides = np.sort(np.concatenate([rows[:, [0, 1]], rows[:, [1, 2]], rows[:, [2, 0]]]), axis=1)
     counts = np.unique(sides @ np.array([len(vertices), 1]), return_counts=True)[1]
     return bool((counts == 2).all())
+
+
+def join_corners(corners: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Convert loose triangles to vertices and indices; equal corners are merged."""
+    bits = np.ascontiguousarray(corners + np.float32(0)).view(np.uint32).astype(np.uint64)  # removes the sign of zeros
+    key = bits[:, 0] * np.uint64(0x9E3779B97F4A7C15)
+    key ^= (bits[:, 1] + (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    key ^= (bits[:, 2] + (key >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    return corners[first], number.reshape(-1, 3).astype(np.int64)

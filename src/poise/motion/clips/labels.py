@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.formats.tables.columns import make_unique, name_velocities
 from poise.kinematics import Motion
+from poise.kinematics.column_names import make_unique, name_velocities
 from poise.motion.contact.ledger import Contacts
 
 __all__ = ["label_frames"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.errors import FormatError, InvalidValue
-from poise.formats.json_files import read_kind
+from poise.files.json_kinds import read_kind
 
 __all__ = ["Contact", "Contacts"]
 

@@ -11,7 +11,7 @@ from poise.anatomy import Roles
 from poise.anatomy import roles as find_roles
 from poise.anatomy.people import NEEDED, cut_out, list_people, name_person
 from poise.errors import FormatError, InvalidValue, NameNotFound, name_not_found
-from poise.formats.json_files import read_kind
+from poise.files.json_kinds import read_kind
 from poise.model import Model
 from poise.motion.retargeting.mapping_checks import check_parts
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.arrays import Floats
-from poise.formats.meshes.looks import list_seen, shows_body
 from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.seen_shapes import list_seen, shows_body
 from poise.limits.capsules import body_capsules
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model

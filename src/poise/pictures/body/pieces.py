@@ -13,11 +13,11 @@ import numpy as np
 from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
 from poise.errors import FormatWarning
-from poise.formats.meshes.decimation import choose_vertices
-from poise.formats.meshes.looks import find_look, list_seen
 from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.seen_shapes import list_seen
 from poise.model import Mesh, Model
-from poise.model.geometry.looks import Material, Patch, Piece
+from poise.model.geometry.decimation import choose_vertices
+from poise.model.geometry.looks import LOOK_READER, Material, Patch, Piece
 from poise.model.geometry.shapes import Shape
 from poise.model.memo import MemoSlot, keep_with_model
 from poise.pictures.body.surface import Surface, mesh_solid
@@ -35,7 +35,7 @@ FEWEST = 3  # moving joints that a skeleton without meshes needs to be drawn
 @keep_with_model
 def find_pieces(model: Model) -> tuple[Piece, ...]:
     """Return all pieces of a body, or an empty tuple if its file has no readable meshes."""
-    look = find_look(model)
+    look = LOOK_READER.get()(model)
     if not look.pieces:
         return ()
     seen = list_seen(model)
@@ -49,7 +49,8 @@ def find_pieces(model: Model) -> tuple[Piece, ...]:
 
 def report_missing(model: Model) -> None:
     """Warn once per model about missing mesh files and about assumptions."""
-    notes = (*find_look(model).notes, *find_look(model).assumed)
+    look = LOOK_READER.get()(model)
+    notes = (*look.notes, *look.assumed)
     warned = model.memo.get(WARNED, set)
     for note in (note for note in notes if note not in warned):
         warned.add(note)

@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from poise.arrays import Floats
-from poise.formats.meshes.looks import list_seen, shows_body
 from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.seen_shapes import list_seen, shows_body
 from poise.limits.skeleton import make_skeleton_capsules
 from poise.model import Model, Object
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poise.formats.json_files import list_pose_values
 from poise.goals.goal import ANGULAR
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def write_html(solution: Solution) -> str:
 
 def plain_values(solution: Solution) -> dict[str, Any]:
     """Return the solution as numbers, text and lists: pose, errors, status and effort."""
-    pose = list_pose_values(solution.pose)
+    pose = solution.pose.plain_values()
     goals = {
         name: {
             "metres": metres,

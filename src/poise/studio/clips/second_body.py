@@ -15,9 +15,9 @@ import numpy as np
 from poise.arrays import Floats
 from poise.errors import FormatWarning
 from poise.formats import load, load_within
-from poise.formats.meshes.looks import has_own_look
 from poise.kinematics import Motion
 from poise.kinematics.carriers import find_root
+from poise.kinematics.seen_shapes import has_own_look
 from poise.model import Model
 from poise.motion import Contacts, Mapping, Quality, Retargeted, quality, retarget
 from poise.motion.retargeting.mapping import find_mapping

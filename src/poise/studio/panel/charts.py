@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.formats.tables.columns import name_velocities
+from poise.kinematics.column_names import name_velocities
 from poise.model import Model
 from poise.studio.panel.lesson import OneStep
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.formats.tables.columns import name_velocities
 from poise.goals import Reach
 from poise.kinematics import manipulability
+from poise.kinematics.column_names import name_velocities
 from poise.model import Model
 from poise.model.memo import keep_with_model
 from poise.model.plane import find_normal

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Bytes, Floats
-from poise.formats.meshes.checks import join_corners
-from poise.formats.meshes.decimation import thin_all
 from poise.model import Model
+from poise.model.geometry.decimation import thin_all
 from poise.model.geometry.looks import Material, Piece, Texture, deform, deform_normals, find_normals
+from poise.model.geometry.triangles import join_corners
 from poise.model.memo import keep_with_model
 from poise.pictures.body.flesh import Color
 from poise.pictures.body.pieces import find_pieces

@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from poise.errors import FormatError, FormatWarning
-from poise.formats.zips import DAMAGES, open_member
+from poise.files.zips import DAMAGES, open_member
 from poise.studio.downloads import pose_from_json
 from poise.studio.session import Session
 from poise.studio.showable import find_body

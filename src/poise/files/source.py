@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from poise.errors import FormatError
-from poise.model.geometry.looks import LookSource
 
-__all__ = ["MAX_BYTES", "MAX_NAME_LENGTH", "ReadOptions", "Source", "look_source", "parse_number", "parse_numbers"]
+__all__ = ["MAX_BYTES", "MAX_NAME_LENGTH", "Source", "parse_number", "parse_numbers", "quote", "quote_names"]
 
 MAX_BYTES = 1 << 29
 """Larger files are rejected before they are read [bytes]."""
@@ -33,31 +32,6 @@ MAX_NUMBER_LENGTH = 1000
 MAX_NAME_LENGTH = 1000
 """Letters of a name; one with more is not a name, and would flood every message."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """The options for reading a file.
-
-    Attributes:
-        base: "fixed", or "free": adds a joint with six degrees of freedom at the root.
-        scale: Metres per unit of the file; "auto" guesses it from the size and records the guess in the notes.
-        up: "y" or "z": rotate the body so that this axis points up. None keeps the file's axes.
-        clip: The name or index of the animation; None for the first.
-        model: The body of a motion, if the file has none.
-        package_path: Folders that are searched for the packages with a robot's meshes.
-        within: The folder outside of which no referenced file is opened; "" for no restriction.
-        srdf: The SRDF of a URDF; None to search next to it.
-    """
-
-    base: str = "fixed"
-    scale: float | str = 1.0
-    up: str | None = None
-    clip: str | int | None = None
-    model: object | None = None
-    package_path: tuple[str, ...] = ()
-    within: str = ""
-    srdf: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,20 +152,6 @@ class Source:
         if within and not path.is_relative_to(Path(within).resolve()):
             raise self.make_error(f"refers to {reference!r}, which leads out of the upload; add that file to it.")
         return path
-
-
-def look_source(source: Source, options: ReadOptions) -> LookSource:
-    """Return the source of the appearance of a body read from this file."""
-    scale = options.scale if isinstance(options.scale, (int, float)) else 1.0
-    packages = tuple(str(Path(folder).absolute()) for folder in options.package_path)
-    return LookSource(
-        str(Path(source.path).absolute()),
-        source.path,
-        float(scale),
-        options.up,
-        packages=packages,
-        within=options.within,
-    )
 
 
 def explain_missing(path: str) -> str:

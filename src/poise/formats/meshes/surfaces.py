@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,13 +9,13 @@ from poise.arrays import Floats
 from poise.formats.meshes.cache import MeshCache, place_mesh
 from poise.formats.urdf.packages import PackageFinder
 from poise.formats.urdf.up_axes import find_turn
-from poise.model import Mesh, Model
+from poise.model import Model
 from poise.model.geometry.shapes import Shape
 
-__all__ = ["SurfaceReader", "read_points"]
+__all__ = ["MeshSurfaces"]
 
 
-class SurfaceReader:
+class MeshSurfaces:
     """A reader of the meshes of one body, in the axes of its frames; each file is read once."""
 
     def __init__(self, model: Model) -> None:
@@ -43,17 +41,3 @@ class SurfaceReader:
         triangles = [patch.triangles.astype(np.int64) + k for patch, k in zip(file.patches, first, strict=False)]
         matrix = place_mesh(shape) @ find_turn(self._model, self._cache, file)
         return points @ matrix[:3, :3].T + matrix[:3, 3], np.concatenate(triangles)
-
-
-def read_points(model: Model, frames: Collection[str]) -> dict[str, Floats]:
-    """Return the vertices of the meshes on some frames, each in its frame [m]; unreadable meshes are skipped.
-
-    Collision meshes are preferred, because they are the shapes that touch the ground.
-    """
-    reader = SurfaceReader(model)
-    found: dict[str, dict[bool, list[Floats]]] = {}
-    for shape in model.shapes:
-        surface = reader.read(shape) if shape.frame in frames and isinstance(shape.shape, Mesh) else None
-        if surface is not None:
-            found.setdefault(shape.frame, {}).setdefault(shape.use == "visual", []).append(surface[0])
-    return {frame: np.concatenate(by_use[min(by_use)]) for frame, by_use in found.items()}

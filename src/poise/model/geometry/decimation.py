@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Ints
-from poise.formats.meshes.checks import join_corners
 from poise.model.geometry.looks import Patch, Piece, Skin
+from poise.model.geometry.triangles import join_corners
 
 __all__ = ["MAX_TRIANGLES", "choose_vertices", "split_creases", "thin", "thin_all"]
 
