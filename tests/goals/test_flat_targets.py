@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import poise
-from poise.errors import ShapeMismatch
-from poise.goals import Range, Reach, Relative
+from poise import textbook
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals import Goal, LookAt, Orient, Range, Reach, Relative
 from poise.rig import Rig
+from poise.solvers import race
 
 PLANES = {0: "yz", 1: "xz", 2: "xy"}
 
@@ -109,3 +111,44 @@ def test_a_plane_that_no_axis_of_the_world_crosses_is_none() -> None:
         builder.add_joint(f"turn_{k}", f"turn_{k - 1}" if k else None, "revolute", offset=(k, 0, 0), axis=(0, 0.6, 0.8))
     with pytest.raises(ShapeMismatch, match="turn_0"):
         poise.solve(builder.build(), Reach("turn_1", (0.3, 0.4)))
+
+
+def build_hinges(count: int, axis: tuple[float, float, float]) -> poise.Model:
+    """Build a chain of hinges about one axis, with links across it."""
+    across = np.cross(axis, (0.48, 0.6, 0.64))
+    builder = poise.ModelBuilder(name=f"{count} hinges")
+    for k in range(count):
+        builder.add_joint(f"turn_{k}", f"turn_{k - 1}" if k else None, "revolute", offset=across * (k > 0), axis=axis)
+    return builder.add_frame("tip", f"turn_{count - 1}", across).build()
+
+
+@pytest.mark.parametrize("axis", [(0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0.6, 0.8)], ids=["xy", "xz", "yz", "tilted"])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_rows_in_which_a_planar_body_cannot_move_do_not_count(axis: tuple[float, float, float], count: int) -> None:
+    model = build_hinges(count, axis)
+    q = np.linspace(0.5, 0.8, count)
+    T, along = model.fk(q + 0.1, "tip"), np.cross(axis, (0.48, 0.6, 0.64))
+    ahead = LookAt("tip", T[:3, 3] + 3.0 * T[:3, :3] @ along, axis=along / np.linalg.norm(along))
+    asked: list[tuple[Goal, int]] = [(Orient("tip", T[:3, :3]), 1), (ahead, 1), (Reach("tip", T[:3, 3]), 2)]
+    for goal, rows in [*asked, (Reach("tip", T), 3), (Reach("tip", T, weight=(1, 1, 1, 0, 0, 0)), 2)]:
+        if rows != count:
+            with pytest.raises(InvalidValue, match=f"{rows} goal rows and {count} degrees of freedom"):
+                poise.Solver(model, goal, method="inverse")
+            continue
+        found = poise.solve(model, goal, q, method="inverse", restarts=0)
+        assert found.reached
+        assert found.steps <= 8
+        if isinstance(goal, Reach) and goal.with_rotation:
+            assert poise.solve_batch(model, goal, T[None], q, method="inverse").reached.all()
+
+
+def test_two_numbers_are_two_rows_in_every_loop() -> None:
+    model, start = poise.load("planar2"), np.array([0.3, 0.6])
+    places = model.fk(np.random.default_rng(2).uniform(0.4, 1.2, (6, 2)), "tip")[:, :2, 3]
+    assert poise.solve(model, Reach("tip", (1, 1)), method="inverse").reached
+    assert poise.solve_batch(model, Reach("tip", places[0]), places, start, method="inverse").reached.all()
+    assert not race(model, methods="inverse", problems=3).racers[0].refused
+    for place in places:  # np.linalg.solve takes square matrices only
+        assert textbook.basic_ik(model, start, "tip", place, step=np.linalg.solve).errors[-1] < 1e-6
+    with pytest.raises(ShapeMismatch, match=r"goal has shape \(4,\)"):
+        textbook.basic_ik(model, start, "tip", (1, 2, 3, 4))

@@ -104,8 +104,8 @@ def test_inverse_rejects_by_size_and_says_what_to_use() -> None:
     model = poise.load("panda")
     with pytest.raises(InvalidValue, match=r"6 goal rows and 7 degrees of freedom.*pseudoinverse.*joints="):
         poise.Solver(model, Reach("panda_hand_tcp", np.eye(4)), method="inverse")
-    with pytest.raises(InvalidValue, match=r"3 goal rows and 2 degrees"):
-        poise.Solver(poise.load("planar2"), Reach("tip", (1, 1, 0)), method="inverse")
+    with pytest.raises(InvalidValue, match=r"2 goal rows and 3 degrees"):
+        poise.Solver(poise.load("planar3"), Reach("tip", (1, 1, 0)), method="inverse")
 
 
 def test_inverse_counts_the_joints_that_may_move() -> None:

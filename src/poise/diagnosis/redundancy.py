@@ -15,11 +15,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from poise.diagnosis.attainable import DEPENDENT, find_attainable, find_rank, linearise_widely
 from poise.diagnosis.linear import linearise
 from poise.diagnosis.singular_directions import find_directions
 from poise.goals import Goal
 from poise.model import Model
+from poise.solvers.attainable import DEPENDENT, find_attainable, find_rank, linearise_widely
 from poise.solvers.one_call import solve
 from poise.solvers.report.findings import Redundancy
 from poise.solvers.solution import Solution
@@ -34,7 +34,8 @@ def count_freedoms(model: Model, goals: Iterable[Goal] | Goal) -> Redundancy:
 
 def find_redundancy(solution: Solution) -> Redundancy:
     """Return the redundancy for the goals, targets and joints of a solution."""
-    rows, at, everywhere = solution.list_rows(), linearise(solution), linearise_widely(solution)
+    rows, at = solution.list_rows(), linearise(solution)
+    everywhere = linearise_widely(solution.model, solution.copy_solver().problem, solution.q)
     if not rows:
         return Redundancy(freedoms=0, demands=0, served=0)
     demands = 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from poise.goals import Goal, Reach, Rest
 from poise.limits.limit import Limit, name_limits
 from poise.native import core
 from poise.native.answer import read_errors
+from poise.solvers.attainable import count_sizes
 from poise.solvers.limit_tables import find_timed
 from poise.solvers.options import Options
 from poise.solvers.proofs import prove
@@ -169,7 +171,7 @@ def try_relaxation(solution: Solution, relaxation: Relaxation) -> RelaxedAnswer 
         native = prepare_relaxed(solution, relaxation, goals, options)
     except PoiseError:
         return None
-    if options.method.refuse(*native.sizes()) is not None:
+    if options.method.refuse(partial(count_sizes, solver.model, native)) is not None:
         return None
     same = {name: target for name, target in solution.targets.items() if goals.get(name) is solver.goals[name]}
     raw = native.solve(solver.model.rest if mode == "repeatable" else solution.q, same)

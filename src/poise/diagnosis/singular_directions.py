@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.diagnosis.active_limits import find_active_limits
-from poise.diagnosis.attainable import find_attainable, linearise_widely
 from poise.diagnosis.linear import Linearisation, linearise, span_rows
 from poise.goals.goal import ALIGN, ANGULAR, COM, LOOK, POSE, POSITION, ROTATION, GoalRows
+from poise.solvers.attainable import find_attainable, linearise_widely
 from poise.solvers.report.findings import Conditioning
 from poise.solvers.solution import Solution
 
@@ -22,7 +22,7 @@ def find_conditioning(solution: Solution) -> Conditioning:
     """Return the singular values and the weakest direction at the answer, over free joints and active rows."""
     at = linearise(solution)
     free = find_free_motion(solution, at)
-    everywhere = linearise_widely(solution)
+    everywhere = linearise_widely(solution.model, solution.copy_solver().problem, solution.q)
     bases = {
         name: keep_attainable(find_directions(solution, at, name, row), everywhere, at, name)
         for name, row in solution.list_rows().items()

@@ -2,8 +2,9 @@
 
     dq = J^-1 r          (elimination with row pivots)
 
-Quadratic near the goal (Whitney 1969, Resolved motion rate control). Rows without weight do not count, so a planar arm
-with two joints is square with Reach(frame, target, weight=(1, 1, 0)).
+Quadratic near the goal (Whitney 1969, Resolved motion rate control). Directions without weight do not count, nor those
+in which the body cannot move: a planar arm with two joints is square with Reach(frame, (x, y)), one with three joints
+with Reach(frame, transform).
 
 Other sizes are rejected: they have no inverse. If a limit removes a joint from the step, or a pivot is at rounding
 level (a singular pose), the step is the least-squares one (see qr). Near singular poses only the step limit bounds the
@@ -12,6 +13,7 @@ steps. Stiffness has no effect: the step is unique.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,8 +36,9 @@ class Inverse(JacobianMethod):
     name: ClassVar[str] = "inverse"
     code: ClassVar[core.MethodCode] = core.MethodCode.INVERSE
 
-    def refuse(self, rows: int, velocities: int) -> str | None:
+    def refuse(self, count: Callable[[], tuple[int, int]]) -> str | None:
         """Return the reason that the problem size is not supported; see `Method.refuse`."""
+        rows, velocities = count()
         if rows == velocities:
             return None
         return (

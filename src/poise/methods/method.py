@@ -5,7 +5,7 @@ The arithmetic is in native/kernels; a method holds its settings, documentation 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -62,8 +62,8 @@ class Method:
         """Return the reason that it cannot solve goals on these frames with these velocities, or None if it can."""
         return None
 
-    def refuse(self, rows: int, velocities: int) -> str | None:
-        """Return the reason that it cannot solve a problem of this size, or None if it can."""
+    def refuse(self, count: Callable[[], tuple[int, int]]) -> str | None:
+        """Return the reason that it cannot solve a problem with these rows and velocities, or None if it can."""
         return None
 
 

@@ -75,7 +75,7 @@ def list_able(rows: int, unknowns: int) -> list[str]:
     return [
         name
         for name, method in shelf.items()
-        if "custom" in method.goal_kinds and method.refuse(rows, unknowns) is None and name != "sequential"
+        if "custom" in method.goal_kinds and method.refuse(lambda: (rows, unknowns)) is None and name != "sequential"
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.native import core
 from poise.native.answer import Answer, make_answer
+from poise.solvers.attainable import count_sizes
 from poise.solvers.clock import Clock
 from poise.solvers.drivers import prepare, prepare_limits
 from poise.solvers.guess_starts import MISSED, goes_further, guess_goals, list_starts, prepare_guesses
@@ -117,7 +119,7 @@ class Solver:
     def _prepare(self) -> Any:
         """Return the prepared problem."""
         native = prepare(self.model, self.goals, self._options)
-        refused = self._options.method.refuse(*native.sizes())
+        refused = self._options.method.refuse(partial(count_sizes, self.model, native))
         if refused is not None:
             raise InvalidValue(refused)
         if self._limit is not None and isinstance(native, core.Solver) and goes_further(self._options):

@@ -324,6 +324,7 @@ def basic_ik(
 ) -> IterationTrace:
     """Move the origin of ``frame`` to ``goal`` [m, world] by repeated Jacobian steps. Joint ranges are ignored.
 
+    A planar body takes two numbers, as in :class:`poise.goals.Reach`, and J has their two rows.
     ``step(J, e)`` is any rule of this module or of ``inverses`` (default: the pseudo-inverse); its result is limited by
     :func:`limited_step`. It stops at ``tolerance`` [m] or after ``max_steps``; the errors in the trace show which. It
     is the plainest :func:`loop`.
@@ -334,7 +335,8 @@ def basic_ik(
         NameNotFound, ShapeMismatch, InvalidValue: see :func:`loop`.
     """
     rule = step or (lambda J, e: truncated_svd_inverse(J) @ e)
-    target = Reach(frame, read_array(goal, "goal", 3))
+    place = read_array(goal, "goal", None)
+    target = Reach(frame, place if len(place) == 2 else read_array(place, "goal", 3))
 
     def take_limited_step(J: Array, e: Array) -> Array:
         return limited_step(rule(J, e), threshold)

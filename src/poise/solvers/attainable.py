@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from poise.arrays import Floats
-from poise.solvers.solution import Solution
+from poise.model import Model
 
-__all__ = ["DEPENDENT", "find_attainable", "find_rank", "linearise_widely"]
+__all__ = ["DEPENDENT", "count_sizes", "find_attainable", "find_rank", "linearise_widely"]
 
 POSES = 8
 DEPENDENT = 1e-9  # relative to the largest singular value: a dependent direction
 
 
-def linearise_widely(solution: Solution) -> list[Floats]:
-    """Return the goals' Jacobian at the answer and in random poses.
+def linearise_widely(model: Model, native: Any, q: Floats) -> list[Floats]:
+    """Return the Jacobian of a prepared problem at `q` and in random poses.
 
     The poses are drawn inside the ranges with a fixed seed; a singular one among them does no harm.
     """
-    solver, model = solution.copy_solver(), solution.model
-    poses = [np.array(solution.q), *model.random(np.random.default_rng(0), POSES)]
-    return [np.asarray(solver.linearise(q)[0]) for q in poses]
+    return [np.asarray(native.rows_jacobian(p)[0]) for p in (q, *model.random(np.random.default_rng(0), POSES))]
+
+
+def count_sizes(model: Model, native: Any) -> tuple[int, int]:
+    """Return the rows of a prepared problem in which the body can move, and the velocities that move them.
+
+    A point gives a planar arm two rows, not three: no joint changes the third coordinate.
+    """
+    rows, velocities = native.sizes()
+    return min(rows, find_attainable(linearise_widely(model, native, model.rest), slice(None)).shape[1]), velocities
 
 
 def find_attainable(jacobians: list[Floats], rows: slice) -> Floats:
