@@ -16,6 +16,7 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue, NameNotFound
 from poise.goals import Reach
 from poise.methods import DLS, QR, SDLS, SVD, Gradient, Halley, Inverse, Method, Pseudoinverse
+from poise.solvers import race
 
 
 def after_one_step(
@@ -131,6 +132,48 @@ def test_inverse_counts_the_joints_that_may_move() -> None:
 def test_invalid_settings_are_rejected(make: Callable[[], Method]) -> None:
     with pytest.raises(InvalidValue):
         make()
+
+
+WORDS = {
+    "damped least squares": "dls",
+    "damped": "dls",
+    "singularity robust": "dls",
+    "SR": "dls",
+    "selectively damped least squares": "sdls",
+    "pinv": "pseudoinverse",
+    "pseudo-inverse": "pseudoinverse",
+    "Newton": "pseudoinverse",
+    "Newton-Raphson": "pseudoinverse",
+    "JT": "transpose",
+    "Jacobian transpose": "transpose",
+    "CCD": "ccd",
+    "cyclic coordinate descent": "ccd",
+    "Levenberg-Marquardt": "lm",
+    "truncated SVD": "svd",
+    "gradient descent": "gradient",
+    "Two Bone": "two_bone",
+    "conjugate gradient": "scipy",
+    "AUTO": "lm",
+}
+
+
+@pytest.mark.parametrize(("word", "name"), WORDS.items())
+def test_the_words_of_the_texts_name_methods(word: str, name: str) -> None:
+    for spelled in (word, word.upper(), word.lower(), word.replace(" ", "_"), word.replace(" ", "-")):
+        assert methods.find_method(spelled).name == name
+    model, goal = poise.load("planar3"), Reach("tip", (1.2, 1.5))
+    if name != "two_bone":
+        assert poise.solve(model, goal, method=word).reached
+        assert poise.Solver(model, goal, method=word).options.method == methods.find_method(word)
+        assert [racer.method for racer in race(model, methods=[word], problems=1).racers] == [name]
+
+
+def test_no_word_names_two_methods() -> None:
+    assert not [name for name in methods.names() if methods.find_method(name.upper()) != methods.find_method(name)]
+    assert methods.find_method("conjugate gradient") == methods.Scipy("CG")
+    for unknown in ("", " - ", "inverze", "least"):
+        with pytest.raises(NameNotFound, match="no method is called"):
+            methods.find_method(unknown)
 
 
 def test_the_shelf_lists_its_methods() -> None:

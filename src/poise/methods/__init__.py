@@ -40,6 +40,20 @@ _SHELF = {
     "sequential": "Sequential",
 }
 
+# the words of texts and papers for the methods, which `method=` accepts too; case, spaces and hyphens do not count
+_WORDS = {
+    "transpose": "JT, Jacobian transpose",
+    "gradient": "gradient descent, steepest descent",
+    "inverse": "inverse Jacobian, Jacobian inverse",
+    "pseudoinverse": "pinv, Moore Penrose, Newton, Newton Raphson, Gauss Newton",
+    "svd": "singular value decomposition, truncated SVD, TSVD",
+    "dls": "damped, damped least squares, damped pseudoinverse, singularity robust, singularity robust inverse, SR",
+    "sdls": "selectively damped, selectively damped least squares",
+    "lm": "Levenberg Marquardt",
+    "ccd": "cyclic coordinate descent",
+    "CG": "conjugate gradient, conjugate gradients",
+}
+
 
 if TYPE_CHECKING:
     from poise.methods.ccd import CCD as CCD
@@ -71,7 +85,7 @@ def names() -> tuple[str, ...]:
 
 
 def find_method(method: str | Method) -> Method:
-    """Return the method: itself, or the one with this name and default settings.
+    """Return the method: itself, or the one with this name, or another word for it, and default settings.
 
     Raises:
         NameNotFound: No method has this name.
@@ -82,17 +96,32 @@ def find_method(method: str | Method) -> Method:
         raise InvalidValue(f"method is a class; write {method.__name__}() for its default settings.")
     if not isinstance(method, str):
         raise InvalidValue(f"method must be a name or a poise.methods object, not {method!r}.")
-    if method not in names():
+    name = method if method in names() else list_spellings().get(strip_name(method))
+    if name is None:
         raise name_not_found("method", method, names())
-    return with_defaults("lm" if method == "auto" else method)
+    return with_defaults("lm" if name == "auto" else name)
+
+
+@cache
+def list_spellings() -> dict[str, str]:
+    """Return the names of the methods by their plain letters, and by those of the other words for them."""
+    words = {word: name for name, some in _WORDS.items() for word in (name, *some.split(", "))}
+    return {strip_name(word): name for word, name in {**words, **{name: name for name in names()}}.items()}
+
+
+def strip_name(word: str) -> str:
+    """Return the letters and digits of a name in lower case."""
+    return "".join(letter for letter in word.lower() if letter.isalnum())
 
 
 @cache
 def with_defaults(name: str) -> Method:
     """Return the method with this name; methods are immutable, so one instance is cached."""
-    module = import_module(f".{name}", __name__)
-    found: Method = getattr(module, _SHELF[name])()
-    return found
+    if name in _SHELF:
+        found: Method = getattr(import_module(f".{name}", __name__), _SHELF[name])()
+        return found
+    optimiser: Method = import_module(".scipy", __name__).Scipy(name)
+    return optimiser
 
 
 def over(
