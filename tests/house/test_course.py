@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import sys
 from typing import Any
 
@@ -69,6 +70,17 @@ def test_an_unsolved_notebook_runs_and_says_what_to_write(number: int) -> None:
 def test_a_notebook_with_the_answer_says_right_and_draws(number: int) -> None:
     cells = [ANSWERS[number] if "NotImplementedError" in cell else cell for cell in read_cells(number)]
     assert run_cells(cells) == ("right\n", True)
+
+
+def test_every_question_has_an_answer_to_unfold() -> None:
+    sections = re.split(r"(?m)^## \d+\. ", (DOCS / "course" / "exercises.md").read_text("utf-8"))[1:]
+    looks = {number: text.split("\nLook: ")[1].split("\n\n")[0] for number, text in enumerate(sections, 1)}
+    asking = [number for number, look in looks.items() if "?" in look]
+    assert len(asking) >= 7
+    for number in asking:
+        answer = re.findall(r"<details><summary>Answer</summary>\n(.{80,})\n</details>", sections[number - 1])
+        assert len(answer) == 1, looks[number]
+        assert answer[0] in json.dumps(json.loads((DOCS / "course" / NAMES[number]).read_text("utf-8")))
 
 
 def test_no_answer_is_shipped() -> None:

@@ -68,7 +68,8 @@ def ask_two_goals(rng: np.random.Generator, joints: int) -> ExerciseCase:
     second = simple_jacobian(arm.model, arm.angles, f"joint_{joints - 1}")[:2]
     served, left = truncated_svd_inverse(first) @ error, null_space_projector(first)
     inverse = truncated_svd_inverse(second @ left)
-    right = served + inverse @ (other - second @ served)
+    right, projected = served + inverse @ (other - second @ served), left @ truncated_svd_inverse(second)
+    late = "N_1 J_2^+ e_2 projects the second step after it is computed, so it misses: invert second @ (I - J^+ J)"
 
     def make_slips() -> dict[str, Array]:
         both = truncated_svd_inverse(np.vstack([first, second])) @ np.concatenate([error, other])
@@ -78,6 +79,8 @@ def ask_two_goals(rng: np.random.Generator, joints: int) -> ExerciseCase:
             + truncated_svd_inverse(second) @ (other - second @ served),
             "the first step already moves the second goal: subtract second @ step from its error.": served
             + inverse @ other,
+            f"{late}, not second alone.": served + projected @ other,
+            f"{late}.": served + projected @ (other - second @ served),
             "the second goal is ignored.": served,
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from poise.textbook.exercises.case import ExerciseCase
-from poise.textbook.rotations import Array, axis_rotation, euler_axes, rotation_error, rotation_vector
+from poise.textbook.rotations import Array, axis_rotation, euler_axes, rotation_error, rotation_vector, unskew
 
 ORDERS = ("XYZ", "ZYX", "ZXY", "YXZ", "ZXZ")
 
@@ -17,7 +17,7 @@ def ask_rotation_error(rng: np.random.Generator, degrees: int) -> ExerciseCase:
     now, turn = axis_rotation(axes[0], 1.3), axis_rotation(axes[1], np.radians(degrees))
     wanted = turn @ now
     right = rotation_error(wanted, now)
-    half = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]) / 2.0
+    part = "this is half the antisymmetric part of R, (R - R.T) / 2"
 
     def make_slips() -> dict[str, Array]:
         return {
@@ -25,7 +25,9 @@ def ask_rotation_error(rng: np.random.Generator, degrees: int) -> ExerciseCase:
                 now.T @ wanted
             ),
             "the sign is wrong: it leads from wanted to now.": -right,
-            "this is the axis times the sine of the angle; the angle itself is wanted.": half,
+            f"{part}: the axis times the sine of the angle; the angle itself is wanted.": unskew(turn),
+            f"{part}, but for now.T @ wanted: the sine of the angle, in the axes of the frame.": unskew(now.T @ wanted),
+            "this is R - R.T: the axis times twice the sine of the angle; the angle is wanted.": 2.0 * unskew(turn),
             "this is the unit axis; multiply it by the angle.": right / max(float(np.linalg.norm(right)), 1e-12),
         }
 
