@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from poise.errors import InvalidValue
 from poise.spatial import Rotation, Transform, as_rotation, as_transform
 from spatial_groups import TRANSFORM, Group, assert_same, groups, shapes
 
@@ -182,6 +183,16 @@ def test_axis_and_angle() -> None:
     assert_allclose(Rotation.from_axis_angle(axis, 4.0).axis, -axis)
     assert_array_equal(Rotation.identity().axis, [0, 0, 1])
     assert Rotation.from_axis_angle(np.eye(3), [[1.0], [2.0]]).shape == (2, 3)
+
+
+@orders
+def test_a_transform_of_euler_angles_has_their_rotation(order: str) -> None:
+    angles, places = np.random.default_rng(3).uniform(-PI, PI, (2, 20, 3))
+    made = Transform.from_euler(order, angles, places)
+    assert made == Transform(Rotation.from_euler(order, angles), places)
+    assert Transform.from_euler(order, angles[0]) == Transform.from_rotation(Rotation.from_euler(order, angles[0]))
+    with pytest.raises(InvalidValue, match="order is 'XX'"):
+        Transform.from_euler("XX", angles)
 
 
 @orders

@@ -95,6 +95,11 @@ class Transform:
         return cls(rotation, None)
 
     @classmethod
+    def from_euler(cls, order: str, angles: ArrayLike, translation: ArrayLike | None = None) -> Transform:
+        """Return a rotation by Euler angles [rad], see `Rotation.from_euler`, and a translation [m]."""
+        return cls(Rotation.from_euler(order, angles), translation)
+
+    @classmethod
     def exp(cls, twist: ArrayLike) -> Transform:
         """Return the exponential of a twist ``[linear; angular]`` ``(..., 6)``: its motion over one unit of time.
 
