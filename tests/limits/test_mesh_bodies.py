@@ -162,7 +162,8 @@ def test_an_srdf_overrides_the_automatic_pairs(tmp_path) -> None:
     (tmp_path / "other.srdf").write_text(SRDF.format("arm", "link3"))
     for beside in (poise.load(path), poise.load(path, srdf=tmp_path / "other.srdf")):
         choice = find_pairs(beside, body_capsules(beside), 0.0)
-        assert choice.left_out == {("link0", "link3"): "the SRDF disables them"}
+        assert [pair for pair, why in choice.left_out.items() if "SRDF" in why] == [("link0", "link3")]
+        assert set(choice.left_out) == {("link0", "link3"), *((f"link{k}", f"link{k + 1}") for k in range(3))}
         assert ("link0", "link2") in choice.touching
         assert any("other.srdf" in note for note in beside.notes)
     assert poise.load(path) != model

@@ -53,6 +53,7 @@ def encode_model(model: Model) -> dict[str, Any]:
         "shapes": [encode_shape(shape) for shape in model.shapes],
         "poses": {name: np.asarray(q).tolist() for name, q in model.poses.items()},
         "roles": {role: frame or None for role, frame in model.attachments.roles},
+        "disabled_pairs": encode_field(model.attachments.disabled_pairs),
         "example_poses": None if model.example_poses is None else model.example_poses.tolist(),
         "subject": None if model.subject is None else encode_model(model.subject),
     }
@@ -138,6 +139,8 @@ def build_model(values: Mapping[str, Any]) -> Model:
         builder.add_shape(shape["frame"], geometry, offset=offset, use=shape["use"], color=shape["color"])
     for name, q in values["poses"].items():
         builder.add_pose(name, q)
+    if values.get("disabled_pairs") is not None:
+        builder.disabled_pairs = tuple((str(one), str(other)) for one, other in values["disabled_pairs"])
     roles = values["roles"].items()
     for role, frame in roles:
         if frame is not None:

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.kinematics.parts import find_rigid_parts
-from poise.limits.pairs import NEAR_STEPS, count_steps, find_next_above
+from poise.limits.pairs import NEAR_STEPS, LinkPairs, name_pairs
 from poise.limits.support_points import SupportPoints, find_support_points, spread_directions
 from poise.model import Model
 from poise.model.memo import keep_with_model
@@ -259,33 +257,27 @@ def find_solids(model: Model) -> tuple[SupportPoints, ...]:
 def find_convex_parts(model: Model) -> ConvexParts | None:
     """Return the solids of a body that can collide, or None if it has no collision shapes, or all are joined.
 
-    Left out are parts joined by one joint, the pairs of an SRDF, and otherwise parts that overlap in the rest pose with
-    at most two joints between them.
+    Left out are links on parts joined by one joint, and links that overlap in the rest pose with at most two joints
+    between them. With an SRDF, left out are the pairs that it disables, and links on parts joined by one joint that
+    overlap in the rest pose; `model.notes` lists the latter.
     """
     solids = tuple(solid for solid in find_solids(model) if solid.solid)
-    parts = find_rigid_parts(model)
-    of = [parts[model.frame(solid.frame).name] for solid in solids]
-    above = find_next_above(model, parts, set(of))
-    steps = {frozenset(pair): count_steps(above, *pair) for pair in combinations(dict.fromkeys(of), 2)}
-    disabled = model.attachments.disabled_pairs
-    names = None if disabled is None else {frozenset(parts[name] for name in pair) for pair in disabled}
-    rows = [
-        (i, j)
-        for i, j in combinations(range(len(solids)), 2)
-        if of[i] != of[j]
-        and steps[frozenset((of[i], of[j]))] > 1
-        and (names is None or frozenset((of[i], of[j])) not in names)
-    ]
-    if not rows:
+    tree = LinkPairs(model, (solid.frame for solid in solids))
+    disabled = tree.list_disabled()
+    kept = {pair for pair, count in tree.steps.items() if count > (disabled is None)} - {*(disabled or ())}
+    by_link = [(row, pair) for pair, rows in tree.list_rows().items() if pair in kept for row in rows]
+    if not by_link:
         return None
-    every = ConvexParts(model, solids, np.array(rows, dtype=np.intp))
-    if names is not None:
-        return every
+    rows = sorted(by_link)
+    every = ConvexParts(model, solids, np.array([row for row, _ in rows], dtype=np.intp))
     resting = every.measure(np.array(model.rest)[None], 0.0)
-    deep = {rows[k] for k in resting.pair[resting.depth > REST_DEPTH * model.length]}
-    lost = {frozenset((of[i], of[j])) for i, j in deep}
-    kept = [row for row in rows if (key := frozenset((of[row[0]], of[row[1]]))) not in lost or steps[key] > NEAR_STEPS]
-    return ConvexParts(model, solids, np.array(kept, dtype=np.intp)) if kept else None
+    deep = {rows[k][1] for k in resting.pair[resting.depth > REST_DEPTH * model.length]}
+    lost = {pair for pair in deep if tree.steps[pair] <= (NEAR_STEPS if disabled is None else 1)}
+    if lost and disabled is not None:
+        why = "one joint joins them, and they overlap at rest"
+        model.memo.note(f"Self-collisions of clips leave out {name_pairs(sorted(lost))}: {why}.")
+    left = [row for row, pair in rows if pair not in lost]
+    return ConvexParts(model, solids, np.array(left, dtype=np.intp)) if left else None
 
 
 def choose_ways(overlaps: Floats, keys: Indices, turn: float) -> Indices:

@@ -1,16 +1,20 @@
-"""The pairs of a body's parts that can collide.
+"""The pairs of a body's links that can collide.
 
-Left out are parts joined by one joint, parts that overlap in at least 95 % of 10,000 random poses, and parts that
-overlap in the rest pose with at most two joints between them; joints without a solid between them count once. The pairs
-of an SRDF replace the last two rules. All other pairs are kept; `model.notes` lists those that overlap at rest. A body
-without collision shapes has guessed capsules, so all pairs that overlap at rest are left out.
+Without an SRDF, left out are links on parts joined by one joint, links that overlap in at least 95 % of 10,000 random
+poses, and links that overlap in the rest pose with at most two joints between them; joints without a solid between them
+count once. A body without collision shapes has guessed capsules, so all pairs that overlap at rest are left out.
+
+With an SRDF, left out are exactly the pairs of links that it disables, as in MoveIt, and pairs that would block every
+pose: links on parts joined by one joint that overlap in at least 95 % of random poses, and overlapping links that no
+joint moves relative to each other. `model.notes` lists them, and the pairs that are kept although they overlap at rest.
 
 The sampling rule is that of MoveIt's setup assistant: I. Sucan and S. Chitta, MoveIt, 2012.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Collection, Iterable
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -22,11 +26,20 @@ from poise.limits.capsules import BodyCapsule, capsule_distances
 from poise.model import Model
 from poise.model.memo import keep_with_model
 
-__all__ = ["PairChoice", "Pairs", "choose_pairs", "count_steps", "describe_pairs", "find_next_above", "find_pairs"]
+__all__ = [
+    "LinkPairs",
+    "PairChoice",
+    "Pairs",
+    "choose_pairs",
+    "describe_pairs",
+    "find_next_above",
+    "find_pairs",
+    "name_pairs",
+]
 
 Pairs = NDArray[np.int64]
 Part = str | None
-PartPair = tuple[Part, Part]
+LinkPair = tuple[str, str]
 
 TOUCH = 1e-6  # of L: gaps below this are rounding errors
 POSES = 10_000  # random poses
@@ -59,29 +72,28 @@ def choose_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: floa
 @keep_with_model
 def find_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: float) -> PairChoice:
     """Return the pairs of capsules to keep apart, and add the others to `model.notes`."""
-    parts = find_rigid_parts(model)
-    of = [parts[model.frame(capsule.frame).name] for capsule in capsules]
-    above = find_next_above(model, parts, set(of))
-    steps = {pair: count_steps(above, *pair) for pair in combinations(dict.fromkeys(of), 2)}
-    rows: dict[PartPair, list[tuple[int, int]]] = {pair: [] for pair, count in steps.items() if count > 1}
-    for i, j in combinations(range(len(capsules)), 2):
-        pair = (of[i], of[j]) if (of[i], of[j]) in rows else (of[j], of[i])
-        if pair in rows:
-            rows[pair].append((i, j))
+    guessed = {capsule.frame for capsule in capsules if capsule.guessed}
+    tree = LinkPairs(model, (capsule.frame for capsule in capsules), guessed)
+    rows, disabled = tree.list_rows(), tree.list_disabled()
     near = OverlapTest(model, capsules, rows, distance + TOUCH * model.length)
     touching = near.find(np.array(model.rest)[None], 1.0)
-    left_out = list_disabled(model, parts, rows)
-    if left_out is None:
+    if disabled is None:
         left_out = dict.fromkeys(near.find_always(), "they overlap in nearly all poses")
-        guessed = all(shape.use == "visual" for shape in model.shapes)
-        resting = [pair for pair in touching if guessed or steps[pair] <= NEAR_STEPS]
+        bare = all(shape.use == "visual" for shape in model.shapes)
+        resting = [pair for pair in touching if bare or tree.steps[pair] <= NEAR_STEPS]
         left_out |= dict.fromkeys(resting, "they overlap at rest") | left_out
-    kept = np.array(sorted(row for pair in rows if pair not in left_out for row in rows[pair]), np.int64).reshape(-1, 2)
-    kept = kept[np.lexsort(kept.T)] if len(kept) else kept
-    kept.setflags(write=False)
-    names = {part: next(c.frame for c, own in zip(capsules, of, strict=True) if own == part) for part in of}
-    named = {(names[one], names[other]): reason for (one, other), reason in left_out.items()}
-    choice = PairChoice(kept, named, tuple((names[a], names[b]) for a, b in touching if (a, b) not in left_out))
+    else:
+        left_out = dict.fromkeys(disabled, "the SRDF disables them")
+        still = [pair for pair in touching if pair not in left_out and tree.steps[pair] == 0]
+        left_out |= dict.fromkeys(still, "they overlap, and no joint moves them relative to each other")
+        joined = [pair for pair in rows if pair not in left_out and tree.steps[pair] == 1]
+        left_out |= dict.fromkeys(
+            near.find_always(joined), "one joint joins them, and they overlap in nearly all poses"
+        )
+    kept = [row for pair in rows if pair not in left_out and tree.steps[pair] > 0 for row in rows[pair]]
+    pairs = np.array(sorted(kept, key=lambda row: row[::-1]), np.int64).reshape(-1, 2)
+    pairs.setflags(write=False)
+    choice = PairChoice(pairs, left_out, tuple(pair for pair in touching if pair not in left_out))
     for note in describe_pairs(choice):
         model.memo.note(note)
     return choice
@@ -105,22 +117,22 @@ def name_pairs(pairs: list[tuple[str, str]]) -> str:
 
 
 class OverlapTest:
-    """A test of the pairs of parts for overlaps.
+    """A test of the pairs of links for overlaps.
 
     Args:
         model: The body.
         capsules: Its capsules.
-        rows: The pairs of capsules of each pair of parts.
+        rows: The pairs of capsules of each pair of links.
         touch: Capsules with a smaller gap overlap [m].
     """
 
     def __init__(
-        self, model: Model, capsules: tuple[BodyCapsule, ...], rows: dict[PartPair, list[tuple[int, int]]], touch: float
+        self, model: Model, capsules: tuple[BodyCapsule, ...], rows: dict[LinkPair, list[tuple[int, int]]], touch: float
     ) -> None:
         self.model, self.capsules, self.rows, self.touch = model, capsules, rows, touch
 
-    def find(self, q: Floats, share: float, among: list[PartPair] | None = None) -> list[PartPair]:
-        """Return the pairs of parts that overlap in at least this share of the poses (n, nq)."""
+    def find(self, q: Floats, share: float, among: list[LinkPair] | None = None) -> list[LinkPair]:
+        """Return the pairs of links that overlap in at least this share of the poses (n, nq)."""
         wanted = list(self.rows) if among is None else among
         if not wanted:
             return []
@@ -130,22 +142,64 @@ class OverlapTest:
         found = np.logical_or.reduceat(near, first, axis=1).mean(axis=0) >= share
         return [pair for pair, often in zip(wanted, found, strict=True) if often]
 
-    def find_always(self) -> list[PartPair]:
-        """Return the pairs of parts that overlap in at least `ALWAYS` of `POSES` random poses."""
+    def find_always(self, among: list[LinkPair] | None = None) -> list[LinkPair]:
+        """Return the pairs of links that overlap in at least `ALWAYS` of `POSES` random poses."""
         rng = np.random.default_rng(0)
-        often = self.find(self.model.random(rng, FEW_POSES), OFTEN)
+        often = self.find(self.model.random(rng, FEW_POSES), OFTEN, among)
         return self.find(self.model.random(rng, POSES), ALWAYS, often) if often else []
 
 
-def list_disabled(
-    model: Model, parts: dict[Part, Part], rows: dict[PartPair, list[tuple[int, int]]]
-) -> dict[PartPair, str] | None:
-    """Return the pairs that the body's SRDF disables, or None if it has none."""
-    disabled = model.attachments.disabled_pairs
-    if disabled is None:
-        return None
-    names = {frozenset(parts[name] for name in pair) for pair in disabled}
-    return {pair: "the SRDF disables them" for pair in rows if frozenset(pair) in names}
+class LinkPairs:
+    """The pairs of a body's links with solids: the joints between them, and whether its SRDF disables them.
+
+    Args:
+        model: The body.
+        frames: The frame of each solid.
+        guessed: The frames whose solids are guessed from bones.
+
+    Attributes:
+        links: The link of each solid.
+        steps: The number of joints between any two links, along the parts with solids; 0 on the same rigid part.
+    """
+
+    def __init__(self, model: Model, frames: Iterable[str], guessed: Collection[str] = ()) -> None:
+        self.model, self.links, self.guessed = model, [model.frame(frame).name for frame in frames], guessed
+        self.parts = find_rigid_parts(model)
+        above = find_next_above(model, self.parts, {self.parts[link] for link in self.links})
+        both = combinations(dict.fromkeys(self.links), 2)
+        self.steps = {pair: count_steps(above, *(self.parts[link] for link in pair)) for pair in both}
+
+    def list_rows(self) -> dict[LinkPair, list[tuple[int, int]]]:
+        """Return the pairs of solids of each pair of links; without an SRDF, of links more than one joint apart."""
+        least = 2 if self.model.attachments.disabled_pairs is None else 0
+        rows: dict[LinkPair, list[tuple[int, int]]] = {pair: [] for pair, count in self.steps.items() if count >= least}
+        for i, j in combinations(range(len(self.links)), 2):
+            one, other = self.links[i], self.links[j]
+            pair = (one, other) if (one, other) in rows else (other, one)
+            if pair in rows:
+                rows[pair].append((i, j))
+        return rows
+
+    def list_disabled(self) -> list[LinkPair] | None:
+        """Return the pairs of links that the body's SRDF disables, or None if it has none."""
+        if self.model.attachments.disabled_pairs is None:
+            return None
+        disabled = {frozenset(pair) for pair in self.model.attachments.disabled_pairs}
+        solid = {shape.frame for shape in self.model.shapes if shape.use != "visual"}
+        shown = {link: self.list_shown(link, solid) for link in self.links}
+        enough = all if solid else any
+        return [
+            (one, other)
+            for one, other in self.steps
+            if enough(frozenset(pair) in disabled for pair in product(shown[one], shown[other]))
+        ]
+
+    def list_shown(self, link: str, solid: set[str]) -> list[str]:
+        """Return the links that the solids of a link stand for: those of its part if they are guessed from bones."""
+        if link not in self.guessed:
+            return [link]
+        own = [name for name, part in self.parts.items() if name is not None and part == self.parts[link]]
+        return [name for name in own if name in solid] or own
 
 
 def find_next_above(model: Model, parts: dict[Part, Part], drawn: set[Part]) -> dict[Part, Part]:

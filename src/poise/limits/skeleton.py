@@ -43,6 +43,7 @@ class BodyCapsule:
         b: The other end [m].
         radius: Its radius [m].
         name: The name of the object that it belongs to; empty for a part of the body.
+        guessed: Whether it is guessed from the bones of a rigid part, and stands for all links of that part.
     """
 
     frame: str
@@ -50,6 +51,7 @@ class BodyCapsule:
     b: Triple
     radius: float
     name: str = ""
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,7 @@ def make_skeleton_capsules(model: Model, parts: set[str | None] | None = None) -
             segments = [(skeleton.center(part),) * 2]
         for ends in segments:
             a, b = (make_triple(lift_point(end, radius, T, up, ground)) for end in ends)
-            found.append(BodyCapsule(frame, a, b, radius))
+            found.append(BodyCapsule(frame, a, b, radius, guessed=True))
     return found
 
 

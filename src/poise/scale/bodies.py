@@ -27,7 +27,7 @@ from poise.model import Model
 __all__ = ["check_unchanged", "describe_body", "hash_model", "read_body"]
 
 # all fields except the file and the notes
-DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "example_poses", "subject", "up", "units")
+DESCRIBES = ("name", "parts", "shapes", "poses", "roles", "example_poses", "subject", "up", "units", "disabled_pairs")
 
 
 def hash_model(model: Model) -> str:

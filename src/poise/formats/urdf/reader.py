@@ -252,7 +252,7 @@ def free_base(model: Model, source: Source) -> Model:
 
 
 def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None:
-    """Read roles, named poses, the up axis and units from Poise's own ``<poise>`` element."""
+    """Read roles, named poses, disabled pairs, the up axis and units from Poise's own ``<poise>`` element."""
     for element in root.iterfind("poise"):
         builder.up, builder.units = element.get("up", "z"), element.get("units", "m")
     for element in root.iterfind("poise/*"):
@@ -260,6 +260,8 @@ def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None
         line, name = element.sourceline, element.get("name", "")
         if element.tag == "role":
             call_with_line(source, line, builder.add_role, name, element.get("frame", ""))
+        elif element.tag == "disabled_pairs" and builder.disabled_pairs is None:
+            builder.disabled_pairs = tuple((pair.get("link1", ""), pair.get("link2", "")) for pair in element)
         elif element.tag == "pose":
             q = parse_numbers(element.get("q", ""), None, f"pose {name!r}", source, line)
             call_with_line(source, line, builder.add_pose, name, q)

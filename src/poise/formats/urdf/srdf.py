@@ -2,13 +2,15 @@
 
     <robot name="panda"><disable_collisions link1="panda_link0" link2="panda_link2" reason="Never"/></robot>
 
+`disable_default_collisions` disables all pairs of a link, except those of `enable_collisions`; as in MoveIt, a pair of
+`disable_collisions` stays disabled.
 Without `srdf=` the file is searched in the folder of the URDF: one with the same name, or the only one for a robot of
 this name. Groups and states are not read. Format: ROS, Semantic Robot Description Format.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from poise.errors import FormatError
@@ -20,6 +22,7 @@ __all__ = ["read_disabled_pairs"]
 
 MAX_FILES = 50  # SRDF files in a folder
 MAX_BYTES = 1 << 24
+MAX_PAIRS = 1_000_000
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -37,11 +40,10 @@ def read_disabled_pairs(source: Source, robot: str, links: Collection[str], opti
         try:
             file = Source.open(path, limit=MAX_BYTES)
             root = read_root(file)
+            if path.stem == Path(source.path).stem or root.get("name") == robot:
+                return list_pairs(source, file, root, links)
         except FormatError as error:
             source.note_oddity(f"{path.name} next to it was ignored: {error.message}")
-            continue
-        if path.stem == Path(source.path).stem or root.get("name") == robot:
-            return list_pairs(source, file, root, links)
     return None
 
 
@@ -64,10 +66,29 @@ def read_root(file: Source) -> Element:
 
 
 def list_pairs(source: Source, file: Source, root: Element, links: Collection[str]) -> Pairs:
-    """Return the pairs of an SRDF; those with links that the URDF does not have are counted and ignored."""
-    rows = [element for element in root if strip_prefix(element.tag) == "disable_collisions"]
-    pairs = [(row.get("link1", ""), row.get("link2", "")) for row in rows]
-    known = tuple(pair for pair in pairs if set(pair) <= set(links))
-    lost = f"; {len(pairs) - len(known)} others name unknown links" if len(known) < len(pairs) else ""
-    source.note(f"{len(known)} pairs of links may overlap, by {Path(file.path).name}{lost}")
-    return known
+    """Return the pairs of an SRDF; those with links that the URDF does not have are counted and ignored.
+
+    Raises:
+        FormatError: The default of many links disables more than `MAX_PAIRS` pairs.
+    """
+    given = [*read_rows(root, "disable_collisions", "link1", "link2")]
+    enabled = [*read_rows(root, "enable_collisions", "link1", "link2")]
+    silent = {*read_rows(root, "disable_default_collisions", "link")}
+    names = frozenset(links)
+    lost = sum(not names.issuperset(row) for row in (*given, *enabled, *silent))
+    known = dict.fromkeys((one, other) for one, other in given if {one, other} <= names)
+    quiet = [name for name in links if (name,) in silent]
+    if len(quiet) * len(links) > MAX_PAIRS:
+        raise file.make_error(f"it disables the default of {len(quiet)} links, more than {MAX_PAIRS} pairs.")
+    spoken = {frozenset(pair) for pair in enabled}
+    known |= dict.fromkeys((a, b) for a in quiet for b in links if a != b and frozenset((a, b)) not in spoken)
+    unknown = f"; {lost} others name unknown links" if lost else ""
+    source.note(f"{len(known)} pairs of links may overlap, by {Path(file.path).name}{unknown}")
+    return tuple(known)
+
+
+def read_rows(root: Element, tag: str, *keys: str) -> Iterator[tuple[str, ...]]:
+    """Yield some attributes of all elements of a kind."""
+    for element in root:
+        if strip_prefix(element.tag) == tag:
+            yield tuple(element.get(key, "").strip() for key in keys)

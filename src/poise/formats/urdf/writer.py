@@ -193,17 +193,21 @@ class _Writer:
                         write_solid(links[shape.frame], use, solid, offset, shape.color)
 
     def write_extension(self, root: ET.Element) -> None:
-        """Write roles and named poses, and the up axis and units if they are not z and m."""
+        """Write roles, named poses and disabled pairs, and the up axis and units if they are not z and m."""
         model = self.model
         about = {} if model.up == "z" else {"up": model.up}
         if model.units != "m":
             about["units"] = model.units
             self.notes.append(warn_of_units(model, "URDF"))
-        if not model.roles and not model.poses and not about:
+        disabled = model.attachments.disabled_pairs
+        if not model.roles and not model.poses and not about and disabled is None:
             return
         poise = ET.SubElement(root, "poise", about)
         for role, frame in model.roles.items():
             ET.SubElement(poise, "role", name=check_text(role), frame=check_text(frame))
+        listed = None if disabled is None else ET.SubElement(poise, "disabled_pairs")
+        for one, other in disabled or ():
+            ET.SubElement(listed, "pair", link1=check_text(one), link2=check_text(other))
         leaders = sorted((joint for joint in model.joints if joint.nq), key=lambda joint: joint.q.start)
         for name, q in model.poses.items():
             numbers = np.concatenate([convert_numbers(joint, q) for joint in leaders]) if leaders else q
