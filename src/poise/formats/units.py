@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from poise.arrays import Floats
 from poise.files.source import Source
 from poise.formats.options import ReadOptions
-from poise.kinematics import Motion
-from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Shape, Sphere
+from poise.kinematics import Motion, Pose
+from poise.kinematics.together import MotionWithObjects
+from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Object, Shape, Sphere
 from poise.model.attachments import UNITS, Attachments
 from poise.model.joints.joint import Mimic
 from poise.model.joints.kinds import KINDS
@@ -27,13 +28,16 @@ __all__ = [
     "adjust_model",
     "guess_person_unit",
     "guess_unit",
+    "restore_units",
     "scale_model",
     "scale_motion",
+    "to_metres",
     "warn_of_units",
     "with_up",
 ]
 
 Spec = JointSpec | FrameSpec
+Moved = TypeVar("Moved", Pose, Motion)
 UNIT_NAMES = {"m": "metres", "cm": "centimetres", "mm": "millimetres", "in": "inches"}
 UNIT_NAMES["cmu"] = "the CMU library's units (inches / 0.45)"
 STATURE = 1.7  # m, typical height of a recorded person
@@ -92,6 +96,7 @@ def scale_model(model: Model, factor: float) -> Model:
         units="m",
         example_poses=None if model.example_poses is None else scale_q(layout, model.example_poses, factor),
         look=None if old.look is None else replace(old.look, size=old.look.size * factor),
+        subject=None if old.subject is None else scale_model(old.subject, factor),
     )
     return rebuild(model, specs, attached)
 
@@ -150,9 +155,36 @@ def scale_q(layout: Layout, q: Floats, factor: float) -> Floats:
 
 def scale_motion(clip: Motion, factor: float) -> Motion:
     """Return the same motion with every length multiplied by `factor`."""
-    if factor == 1.0:
-        return clip
-    return Motion(scale_model(clip.model, factor), scale_q(clip.model.layout, clip.q, factor), clip.fps)
+    return clip if factor == 1.0 else use_body(clip, scale_model(clip.model, factor), factor)
+
+
+def use_body(thing: Moved, model: Model, factor: float) -> Moved:
+    """Return a pose or motion of the same body with other lengths, `factor` times the old ones."""
+    q = scale_q(model.layout, thing.q, factor)
+    if isinstance(thing, Pose):
+        return Pose(model, q)
+    objects = [scale_object(each, factor) for each in thing.objects]
+    return MotionWithObjects(model, q, thing.fps, objects) if objects else Motion(model, q, thing.fps)
+
+
+def to_metres(thing: Moved) -> Moved:
+    """Return a pose or motion with its lengths in metres; unchanged if they are already or if the unit is unknown."""
+    factor = thing.model.metres_per_unit
+    return thing if factor == 1.0 else use_body(thing, scale_model(thing.model, factor), factor)
+
+
+def restore_units(thing: Moved, model: Model) -> Moved:
+    """Return a pose or motion that `to_metres` converted in the unit of its original body, `model`."""
+    return thing if thing.model is model else use_body(thing, model, 1.0 / model.metres_per_unit)
+
+
+def scale_object(thing: Object, factor: float) -> Object:
+    """Return an object with its lengths multiplied by `factor`."""
+    path, solid, place = np.array(thing.transforms), scale_solid(thing.shape, factor), thing.shape.placement
+    path[..., :3, 3] *= factor
+    if place is not None:
+        solid = type(solid)(**solid.sizes, transform=Transform(place.rotation, place.translation * factor))
+    return Object(solid, path, name=thing.name, fps=thing.fps, color=thing.color)
 
 
 def scale_shape(shape: Shape, factor: float) -> Shape:
@@ -181,12 +213,12 @@ def with_up(model: Model, up: str) -> Model:
     axes = np.eye(3)
     turn = Transform(Rotation.between(axes[model.up_axis], axes["xyz".index(up)]))
     specs = [replace(s, offset=turn @ s.offset) if s.parent is None else s for s in model.layout.specs]
-    return rebuild(model, specs, replace(model.attachments, up=up))
+    return rebuild(model, specs, replace(model.attachments, up=up, subject=None))
 
 
 def rebuild(model: Model, specs: list[Spec], attached: Attachments) -> Model:
     """Return a model with other joints, frames and attachments."""
-    return Model(model.name, specs, source=model.source, notes=model.notes, attached=replace(attached, subject=None))
+    return Model(model.name, specs, source=model.source, notes=model.notes, attached=attached)
 
 
 # ------------------------------------------------------------------------------------------------ base
@@ -227,4 +259,4 @@ def add_free_root(model: Model) -> Model:
     shown = model.example_poses
     frames = None if shown is None else np.concatenate([np.tile(rest, (len(shown), 1)), shown], axis=1)
     specs.sort(key=lambda spec: spec is not builder.specs[0])
-    return rebuild(model, specs, replace(model.attachments, poses=poses, example_poses=frames))
+    return rebuild(model, specs, replace(model.attachments, poses=poses, example_poses=frames, subject=None))

@@ -14,6 +14,7 @@ from poise.errors import InvalidValue, MissingExtra
 from poise.formats import save
 from poise.formats.registry import knows_suffix
 from poise.formats.tables.robot_csv import STYLES
+from poise.formats.units import restore_units
 from poise.kinematics import Motion, Pose
 from poise.kinematics.carriers import find_root
 from poise.model import Model
@@ -66,7 +67,7 @@ def name_stem(model: Model) -> str:
 
 
 def make_file(session: Session, kind: str, client: Any = None) -> bytes:
-    """Return the content of a file of the current pose or clip.
+    """Return the content of a file of the current pose or clip, in the unit of the body's own file.
 
     Args:
         session: The session of the body.
@@ -77,11 +78,12 @@ def make_file(session: Session, kind: str, client: Any = None) -> bytes:
         FormatError: The format cannot store this body; the message says why.
     """
     if kind == "Pose":
-        return pose_to_json(session.pose).encode()
+        return pose_to_json(restore_units(session.pose, session.given)).encode()
     if kind == "Picture":
         return take_picture(client)
     motion = session.player.motion
-    thing = motion if motion is not None and kind in MOTION_KINDS else session.pose
+    shown = motion if motion is not None and kind in MOTION_KINDS else session.pose
+    thing = restore_units(shown, session.given)
     if kind == "HTML":
         return show(thing, browser=False).html.encode()
     with tempfile.TemporaryDirectory() as folder:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from poise.arrays import Floats
 from poise.errors import PoiseError
 from poise.formats.meshes.looks import find_look
+from poise.formats.units import to_metres
 from poise.kinematics import Motion, Pose
 from poise.kinematics.seen_shapes import has_own_look
 from poise.model import Model
@@ -74,7 +75,8 @@ class Session:
     Attributes:
         server: The viser server.
         gate: The access rules of the server.
-        puppet: The body, independent of the browser: its pose, pins and targets.
+        puppet: The body, independent of the browser: its pose, pins and targets, in metres.
+        given: The body in the unit of its file, in which poses and motions are saved.
         view: The body in the scene.
         grips: The handles in the scene.
         player: The player of the clip.
@@ -92,6 +94,7 @@ class Session:
     """
 
     puppet: Puppet
+    given: Model
     view: BodyView
     grips: Grips
     last: FrameResult
@@ -127,20 +130,21 @@ class Session:
 
     @property
     def model(self) -> Model:
-        """The body."""
+        """The body, in metres."""
         return self.puppet.model
 
     @property
     def pose(self) -> Pose:
-        """The current pose; setting it updates the browser."""
+        """The current pose, in metres; setting it updates the browser, and converts a pose in another unit."""
         return self.puppet.pose
 
     @pose.setter
     def pose(self, pose: Pose) -> None:
-        if pose.model != self.model:
+        shown = to_metres(pose)
+        if shown.model != self.model:
             self.show(pose)
         else:
-            self.puppet.place(pose.q)
+            self.puppet.place(shown.q)
         self.touch()
 
     def start_at(self, q: Floats) -> None:
@@ -159,7 +163,7 @@ class Session:
             FormatError: The file cannot be read; the previous body stays.
         """
         with self._showing:  # a second file waits until the first is on the stage
-            opening = read_opening(thing, self.model, within)
+            opening = read_opening(thing, self.given, within)
             self.player.open(None)
             if opening.motion is None or opening.model != self.model:
                 with self.lock:
@@ -167,6 +171,7 @@ class Session:
                     if self.watcher is not None:
                         self.watcher.change_body()
             with self.lock:
+                self.given = opening.given
                 self.map_view.show(opening.map)
             self.play(opening.motion)
         self.touch()
@@ -241,7 +246,7 @@ class Session:
 
     def _mount(self, opening: Opening) -> None:
         """Put a new body on the stage."""
-        model = opening.model
+        model, self.given = opening.model, opening.given
         with self.server.atomic():
             if hasattr(self, "grips"):
                 self.grips.remove()

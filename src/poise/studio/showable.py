@@ -12,7 +12,7 @@ import numpy as np
 from poise.batch import ReachMap
 from poise.errors import FormatError, InvalidValue, PoiseError
 from poise.formats import load, load_motion, load_within
-from poise.formats.units import add_free_root
+from poise.formats.units import add_free_root, scale_model, to_metres
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
@@ -37,16 +37,18 @@ TABLE_SUFFIXES = (".csv", ".npz", ".parquet")  # values for a known body
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The body, pose, motion or map to show.
+    """The body, pose, motion or map to show; except for a map, in metres.
 
     Attributes:
         model: The body.
+        given: The body in the unit of its file, in which poses and motions are saved.
         pose: The initial pose, or None for the rest pose.
         motion: The motion to play, or None.
         map: The reach map to show around the body, or None.
     """
 
     model: Model
+    given: Model
     pose: Pose | None = None
     motion: Motion | None = None
     map: ReachMap | None = None
@@ -61,9 +63,9 @@ def read_opening(thing: Showable, known: Model | None = None, within: str = "") 
         FormatError: The file cannot be read.
     """
     if isinstance(thing, Model):
-        return Opening(thing if thing.nv else free_rigid(thing))
+        return open_body(thing if thing.nv else free_rigid(thing))
     if isinstance(thing, Pose):
-        return Opening(thing.model, thing)
+        return Opening(convert_body(thing.model), thing.model, to_metres(thing))
     if isinstance(thing, Motion):
         return open_motion(thing)
     if isinstance(thing, ReachMap):
@@ -75,7 +77,17 @@ def read_opening(thing: Showable, known: Model | None = None, within: str = "") 
     motion = read_motion(thing, known) if isinstance(thing, (str, PathLike)) else None
     if motion is not None and len(motion):
         return open_motion(motion)
-    return Opening(free_rigid(load_within(thing, within) if within else load(thing)))
+    return open_body(free_rigid(load_within(thing, within) if within else load(thing)))
+
+
+def convert_body(model: Model) -> Model:
+    """Return the body with its lengths in metres."""
+    return model if model.metres_per_unit == 1.0 else scale_model(model, model.metres_per_unit)
+
+
+def open_body(model: Model) -> Opening:
+    """Open a body in its rest pose."""
+    return Opening(convert_body(model), model)
 
 
 def free_rigid(model: Model) -> Model:
@@ -117,13 +129,14 @@ def open_map(found: ReachMap, known: Model | None = None) -> Opening:
             f"the map is of {found.name!r}, which is not built in; open that body first, or type: "
             "Studio(ReachMap.load(path, model))."
         )
-    return Opening(body, map=found)
+    return Opening(body, body, map=found)
 
 
 def open_motion(motion: Motion) -> Opening:
     """Open a motion at its first pose; a motion of a single frame is opened as a pose."""
-    first = motion[0] if len(motion) else None
-    return Opening(motion.model, first, motion if len(motion) > 1 else None)
+    shown = to_metres(motion)
+    first = shown[0] if len(shown) else None
+    return Opening(shown.model, motion.model, first, shown if len(shown) > 1 else None)
 
 
 def read_motion(path: Any, known: Model | None) -> Motion | None:

@@ -27,6 +27,7 @@ from poise.studio.puppet import measure_size
 from poise.studio.scene.body_view import BodyView
 from poise.studio.scene.mesh_parts import make_dress
 from poise.studio.session import Session
+from poise.studio.showable import convert_body
 from poise.studio.web.background import Background
 from poise.studio.web.uploads import strip_folders, write_upload
 
@@ -59,7 +60,8 @@ class SecondBody:
     """The body that a clip is retargeted to.
 
     Attributes:
-        model: The body, or None.
+        model: The body, in metres, or None.
+        given: The body in the unit of its file, or None.
         mapping: The pairs of corresponding frames of both bodies.
         carried: The retargeted clip, or None before it is solved.
         background: The runner of long tasks; its listeners are called when a task starts, advances and ends.
@@ -70,6 +72,7 @@ class SecondBody:
     def __init__(self, session: Session) -> None:
         self.session, self.background = session, Background()
         self.model: Model | None = None
+        self.given: Model | None = None
         self.mapping: Mapping | None = None
         self.carried: CarriedClip | None = None
         self.view: BodyView | None = None
@@ -113,7 +116,7 @@ class SecondBody:
         if clip is None:
             return False
 
-        def work(_: Any) -> tuple[Model, Mapping, str]:
+        def work(_: Any) -> tuple[Model, Model, Mapping, str]:
             folder = self.session.make_folder()
             path = write_upload(Path(folder), strip_folders(name), content)
             with warnings.catch_warnings():
@@ -128,16 +131,16 @@ class SecondBody:
         self.background.cancel()
         with self.session.lock:
             self._clear()
-            self.model = self.mapping = self.carried = None
+            self.model = self.given = self.mapping = self.carried = None
         self._tell()
 
-    def _mount(self, model: Model, mapping: Mapping, folder: str = "") -> None:
+    def _mount(self, model: Model, given: Model, mapping: Mapping, folder: str = "") -> None:
         """Put the second body on the stage in its rest pose, until the clip is retargeted."""
         with self.session.lock:
             if self.session.stopped:
                 return
             self._clear()
-            self.model, self.mapping, self.carried, self._folder = model, mapping, None, folder
+            self.model, self.given, self.mapping, self.carried, self._folder = model, given, mapping, None, folder
             self._made += 1
             self.view = BodyView(self.session.server.scene, f"/other_{self._made}", model)
             dress = make_dress(model) if has_own_look(model) else None
@@ -290,18 +293,20 @@ def read_body(thing: Model | str | PathLike[str], within: str = "", **options: A
     model = read()
     if find_root(model) is None:
         model = read(base="free")
-    if has_own_look(model):
-        make_dress(model)  # slow; cached in the model
+    shown = convert_body(model)
+    if has_own_look(shown):
+        make_dress(shown)  # slow; cached in the model
     return model
 
 
-def match_body(clip: Motion, model: Model) -> tuple[Model, Mapping]:
-    """Return a body and the mapping to it from the clip's body.
+def match_body(clip: Motion, given: Model) -> tuple[Model, Model, Mapping]:
+    """Return a body in metres, as given, and the mapping to it from the clip's body.
 
     Raises:
         InvalidValue: One of the bodies is not a biped.
     """
-    return model, find_mapping(clip.model, model)
+    model = convert_body(given)
+    return model, given, find_mapping(clip.model, model)
 
 
 def carry_clip(

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
+from poise.formats.units import restore_units
 from poise.studio.clips.second_body import SecondBody
 from poise.studio.clips.timeline import cut_clip
 from poise.studio.downloads import find_motion_kind, list_motion_kinds, make_motion_file, name_motion_file
@@ -165,7 +166,7 @@ class MotionTab:
         if motion is not None:
 
             def make() -> None:
-                content = make_motion_file(motion, kind)
+                content = make_motion_file(restore_units(motion, self.session.given), kind)
                 name = name_motion_file(motion.model, kind, "_edited" if self.player.edited else "")
                 event.client.send_file_download(name, content, save_immediately=True)
 

@@ -6,6 +6,7 @@ import html
 from typing import Any
 
 from poise.errors import PoiseError
+from poise.formats.units import restore_units
 from poise.studio.clips.pairs import mend_pair
 from poise.studio.clips.second_body import SecondBody
 from poise.studio.downloads import list_motion_kinds, make_motion_file, name_motion_file
@@ -206,12 +207,13 @@ class CarryFolder:
 
     def on_save(self, event: Any) -> None:
         """Send the result to the viewer."""
-        carried, kind = self.second_body.carried, self.kind.value
-        if carried is not None:
-            motion = carried.result.motion
+        carried, kind, given = self.second_body.carried, self.kind.value, self.second_body.given
+        if carried is not None and given is not None:
+            motion = restore_units(carried.result.motion, given)
 
             def make() -> None:
-                content, name = make_motion_file(motion, kind), name_motion_file(motion.model, kind, "_carried")
+                content = make_motion_file(motion, kind)
+                name = name_motion_file(motion.model, kind, "_carried")
                 event.client.send_file_download(name, content, save_immediately=True)
 
             self.try_to(event.client, make)

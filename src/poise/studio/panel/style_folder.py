@@ -86,7 +86,7 @@ class StyleFolder:
 
     def on_save(self, event: Any) -> None:
         """Send the style to the viewer."""
-        style = self.styles.style
+        style = self.styles.restore_units()
         if style is not None:
             name = f"{Path(self.session.model.name).stem or 'body'}_style.npz"
             event.client.send_file_download(name, write_style(style), save_immediately=True)

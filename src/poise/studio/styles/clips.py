@@ -15,6 +15,7 @@ import numpy as np
 
 from poise.errors import FormatError, FormatWarning, PoiseError
 from poise.formats import load_motion
+from poise.formats.units import to_metres
 from poise.goals import Style
 from poise.kinematics import Motion
 from poise.model import Model
@@ -115,6 +116,7 @@ def prepare_clip(name: str, given: Motion | Style, model: Model, progress: Calla
     try:
         if isinstance(given, Style):
             return prepare_style(name, given, model, progress)
+        given = to_metres(given)
         if is_alike(given.model, model):
             return StyleClip(name, Motion(model, given.q, given.fps), f"{count_frames(len(given))} of this body")
         carried = retarget(given, model, progress=progress)

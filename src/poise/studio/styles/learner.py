@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import FormatError, InvalidValue, PoiseError
+from poise.formats.units import restore_units
 from poise.goals import Style
 from poise.kinematics import Motion
 from poise.studio.session import Session
@@ -57,17 +58,25 @@ class StyleLearner:
         self.session.touch()
         self._tell()
 
+    def restore_units(self) -> Style | None:
+        """Return the style in the unit of the body's own file, to be saved."""
+        given = self.session.given
+        if given is self.session.model:
+            return self.style
+        kept = [StyleClip(c.name, restore_units(c.motion, given), c.note) for c in self.clips if c.motion is not None]
+        return learn_style(kept, given)
+
     # ------------------------------------------------------------------------------------------ opening
 
     def open(self, thing: StyleSource, name: str = "") -> None:
         """Learn from a motion, a file of clips or a saved style, in addition to earlier ones."""
-        model = self.session.model
+        model = self.session.given
         label = name if isinstance(thing, (Motion, Style)) else Path(thing).name
         self._wait_for(label, lambda: [(name or own, clip) for own, clip in read_clips(thing, model)])
 
     def open_upload(self, name: str, content: bytes) -> None:
         """Learn from an uploaded file, or a ZIP of several."""
-        model, own = self.session.model, strip_folders(name)
+        model, own = self.session.given, strip_folders(name)
 
         def read() -> list[tuple[str, Motion | Style]]:
             with TemporaryDirectory(prefix="poise-upload-") as folder, TemporaryDirectory() as inside:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from poise.errors import FormatError, InvalidValue
 from poise.goals import Style
+from poise.formats.units import restore_units
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.studio.clips.second_body import SecondBody, read_body
@@ -33,6 +34,8 @@ class Studio:
     In a notebook, a studio as the last line of a cell is displayed. It listens on this machine only, unless `host` is
     given. The address contains a token: whoever has it can move the body, and load and save files through the
     browser.
+
+    The stage is in metres. A body in another unit is converted; `model`, `pose` and saved files keep its own unit.
 
     Args:
         model: A Model, a Pose, a Motion, a ReachMap, a built-in name or a file; a motion is played, a map drawn around
@@ -83,8 +86,8 @@ class Studio:
 
     @property
     def model(self) -> Model:
-        """The body."""
-        return self.session.model
+        """The body, in its own unit."""
+        return self.session.given
 
     @property
     def puppet(self) -> Puppet:
@@ -93,8 +96,8 @@ class Studio:
 
     @property
     def pose(self) -> Pose:
-        """The current pose; setting it updates the browser."""
-        return self.session.pose
+        """The current pose, in the unit of `model`; setting it updates the browser."""
+        return restore_units(self.session.pose, self.session.given)
 
     @pose.setter
     def pose(self, pose: Pose) -> None:

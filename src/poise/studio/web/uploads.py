@@ -38,7 +38,7 @@ def open_upload(session: Session, name: str, content: bytes) -> None:
         FormatError: The file cannot be read; the previous body stays.
     """
     if name.lower().endswith(".json") and b'"poise"' in content[:4096]:
-        session.pose = pose_from_json(session.model, content.decode("utf-8", "replace"))
+        session.pose = pose_from_json(session.given, content.decode("utf-8", "replace"))
         return
     folder = session.make_folder()
     try:
