@@ -8,8 +8,8 @@ from os import PathLike
 from pathlib import Path
 
 from poise.errors import FormatError, InvalidValue
-from poise.goals import Style
 from poise.formats.units import restore_units
+from poise.goals import Style
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.studio.clips.second_body import SecondBody, read_body
