@@ -22,6 +22,7 @@ from poise.textbook.loop import Goals, LoopTrace, Rule, loop
 from poise.textbook.rotations import Array
 
 NOTHING = 1e-12  # shorter residuals are rounding errors
+FINE = 1e-3  # gains closer than this are not told apart
 RULES: Mapping[str, Rule] = {
     "gradient descent": lambda J, e: J.T @ e / max(float(np.vdot(J, J)), NOTHING),  # the error never grows
     "transpose": transpose_step,
@@ -52,7 +53,8 @@ class GainStudy:
     Attributes:
         gains: ``(n,)`` the gains on the error, in ascending order.
         rates: by rule, ``(n,)``: the mean factor of the error in one step; 1 and more does not converge.
-        oscillates: by rule, the least gain at which the error changes its sign from step to step, or None.
+        oscillates: by rule, the gain from which on the error changes its sign from step to step, or None; it is found
+            by bisection between the gains, to 0.001.
     """
 
     gains: Array
@@ -76,11 +78,15 @@ def study_gains(
     tried = np.sort(read_array(gains, "gains", None))
     rates, oscillates = {}, {}
     for name, rule in rules.items():
-        options: dict[str, Any] = {"step": rule, "stop": NOTHING, "max_steps": 20, "patience": None}
-        runs = [loop(model, q, goals, gain=gain, **options).residuals for gain in tried]
+        run = partial(loop, model, q, goals, step=rule, stop=NOTHING, max_steps=20, patience=None)
+        runs = [run(gain=gain).residuals for gain in tried]
         rates[name] = np.array([_find_rate(residuals) for residuals in runs])
-        shaking = [gain for gain, residuals in zip(tried, runs, strict=True) if _is_oscillating(residuals)]
-        oscillates[name] = float(shaking[0]) if shaking else None
+        first = next((k for k, residuals in enumerate(runs) if _is_oscillating(residuals)), None)
+        low, high = (0.0, None) if first is None else (tried[first - 1] if first else 0.0, tried[first])
+        while high is not None and high - low > FINE:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if _is_oscillating(run(gain=middle).residuals) else (middle, high)
+        oscillates[name] = high if high is None else float(high)
     return GainStudy(tried, rates, oscillates)
 
 
