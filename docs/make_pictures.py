@@ -235,14 +235,34 @@ def gains() -> Any:
     return poise.plot(textbook.study_gains(arm, BEND, near)).figure
 
 
-def draw_figure(thing: Callable[[poise.Model], Any], layout: str = "auto") -> Callable[[], Any]:
+def draw_figure(thing: Callable[[poise.Model], Any], layout: str = "auto", **options: Any) -> Callable[[], Any]:
     """Return a function that draws a figure of the textbook for the planar arm."""
-    return lambda: poise.plot(thing(poise.load(FLAT)), layout=layout).figure
+    return lambda: poise.plot(thing(poise.load(FLAT)), layout=layout, **options).figure
+
+
+def find_tree_blocks(_: poise.Model) -> textbook.JacobianBlocks:
+    """Return the Jacobian of one end of a tree."""
+    tree = poise.load("tree30")
+    return textbook.find_blocks(tree, tree.random(np.random.default_rng(0)), "end_1")
+
+
+def move_by_priorities(_: poise.Model) -> textbook.LoopTrace:
+    """Return 75 short steps of a figure that serves three levels."""
+    body = poise.load("humanoid")
+    feet = [Reach(foot, body.fk(body.rest, foot)) for foot in ("foot_l", "foot_r")]
+    levels = [*feet, Reach("hand_l", (0.5, 0.5, 0.5), priority=1), Reach("hand_r", (-0.6, 1.6, 0.4), priority=2)]
+    options: dict[str, Any] = {"step": textbook.priority_step, "gain": 0.06, "max_steps": 75, "patience": None}
+    return textbook.loop(body, body.rest, levels, **options)
 
 
 TEXTS: dict[str, Callable[[], Any]] = {
-    "jacobian_blocks": draw_figure(
-        lambda _: textbook.find_blocks(tree := poise.load("tree30"), tree.random(np.random.default_rng(0)), "end_1")
+    "jacobian_blocks": draw_figure(find_tree_blocks),
+    "on_path": draw_figure(find_tree_blocks, "arrows"),
+    "joint_arrows": draw_figure(lambda arm: textbook.find_blocks(arm, BEND, "tip"), "arrows"),
+    "descent": draw_figure(lambda _: textbook.trace_descent(lambda x: x**3, lambda x: 3 * x**2, 8.0, 4.0, beta=0.5)),
+    "priorities": draw_figure(move_by_priorities, "steps", steps=(5, 35, 75)),
+    "flops": draw_figure(
+        lambda arm: race(arm, problems=200, methods=["dls", "svd", "qr", "transpose", "pseudoinverse"])
     ),
     "transform_views": draw_figure(lambda _: textbook.find_chain(poise.load("planar2"), [0.6, 0.9], "tip")),
     "loop": draw_figure(lambda arm: textbook.loop(arm, BEND, Reach("tip", (1.2, 1.5)), gain=0.3, stop=1e-3)),

@@ -59,7 +59,7 @@ def test_methods_with_settings_and_frames_by_name(panda: poise.Model) -> None:
 def test_the_table_has_a_line_for_each(panda: poise.Model) -> None:
     lines = str(race(panda, methods=["lm", "inverse"], **FEW)).splitlines()
     assert lines[0] == "5 targets for 'panda_hand_tcp' of 'panda'"
-    assert lines[1].split() == ["method", "reached", "steps", "searches", "us", "mult/step"]
+    assert lines[1].split() == ["method", "reached", "steps", "searches", "us", "mult/step", "printed"]
     assert lines[2].startswith("lm ")
     assert lines[3].startswith("inverse        not supported: method 'inverse' needs a square Jacobian")
 

@@ -14,6 +14,7 @@ import poise
 from poise import textbook
 from poise.errors import InvalidValue
 from poise.goals import Orient, Reach
+from poise.solvers import race
 
 FLAT, TREE, PANDA = poise.load("planar3"), poise.load("tree30"), poise.load("panda")
 BEND, FAR = np.radians([30.0, 40.0, 50.0]), Reach("tip", (-1.6, 1.1))
@@ -79,8 +80,64 @@ def test_ccd_is_drawn_joint_by_joint_and_fabrik_stroke_by_stroke() -> None:
     joints = [axes.get_title(loc="left") for axes in list_axes(TURNS, layout="steps")]
     assert joints[:4] == ["1: joint_3", "2: joint_2", "3: joint_1", "4: joint_3"]
     assert len(joints) == 8
+    assert joints[-1].startswith(f"{len(TURNS) - 1}: ")
     strokes = [axes.get_title(loc="left") for axes in list_axes(STROKES, layout="steps")]
-    assert strokes[:3] == ["1: backward", "1: forward", "2: backward"]
+    assert strokes == ["1: backward", "1: forward", f"{len(STROKES) - 1}: forward"]  # those between look the same
+    slower = textbook.loop(FLAT, BEND, Reach("tip", (2.6, -1.2)), step=textbook.fabrik_step)
+    strokes = [axes.get_title(loc="left") for axes in list_axes(slower, layout="steps")]
+    assert strokes[:4] == ["1: backward", "1: forward", "2: backward", "2: forward"]
+
+
+@pytest.mark.parametrize("trace", [TURNS, STROKES], ids=["ccd", "fabrik"])
+def test_the_last_panel_shows_the_pose_that_arrives(trace: textbook.LoopTrace) -> None:
+    lines = [line.get_xydata() for line in list_axes(trace, layout="steps")[-1].lines]
+    tip = FLAT.fk(trace.q, "tip")[:2, 3]
+    assert min(np.nanmin(np.linalg.norm(np.asarray(line) - tip, axis=1)) for line in lines if len(line) > 1) < 1e-3
+
+
+def test_steps_are_chosen_by_number() -> None:
+    titles = [axes.get_title(loc="left") for axes in list_axes(TURNS, layout="steps", steps=(2, 5, 999))]
+    assert titles == ["2: joint_2", "5: joint_2"]
+    with pytest.raises(InvalidValue, match="steps="):
+        poise.plot(TURNS, layout="steps", steps=(999,))
+
+
+@pytest.mark.parametrize(("model", "frames"), [(FLAT, ["tip"]), (TREE, ["end_1"]), (TREE, ["end_1", "end_2"])])
+def test_arrows_are_the_columns_and_joints_off_the_path_are_grey(model: poise.Model, frames: list[str]) -> None:
+    q = model.random(np.random.default_rng(0))
+    blocks = textbook.find_blocks(model, q, frames)
+    (axes,) = list_axes(blocks, layout="arrows")
+    ends = [np.subtract(arrow.xy, arrow.xyann) for arrow in axes.texts]
+    assert len(ends) == sum(
+        np.count_nonzero(np.abs(blocks.matrix[3 * k : 3 * k + 3]).max(axis=0)) for k in range(len(frames))
+    )
+    if model is FLAT:
+        ratio = np.linalg.norm(ends, axis=1) / np.linalg.norm(blocks.matrix, axis=0)
+        np.testing.assert_allclose(ratio, ratio[0])
+    grey = [line for line in axes.lines if line.get_color() == "#e6e6e6"]
+    assert len(grey) == sum(joint.nv for joint, on in zip(model.joints, blocks.on_path, strict=True) if not on)
+    with pytest.raises(InvalidValue, match="find_blocks"):
+        poise.plot(textbook.find_blocks(model, q, frames, control="angular"), layout="arrows")
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.5])
+def test_a_descent_is_drawn_on_its_curve(beta: float) -> None:
+    descent = textbook.trace_descent(lambda x: x**3, lambda x: 3 * x**2, 8.0, 1.0, beta=beta)
+    assert descent.path[0] == 1.0
+    assert descent.path[-1] == textbook.gradient_descent_1d(lambda x: x**3, lambda x: 3 * x**2, 8.0, 1.0, beta=beta)
+    assert len(textbook.trace_descent(np.exp, np.exp, 8.0, 1.0, max_steps=3, tolerance=0.0).path) == 4
+    curve, _, tangents, dots = (np.asarray(line.get_xydata()) for line in list_axes(descent)[0].lines)
+    np.testing.assert_allclose(curve[:, 1], curve[:, 0] ** 3)
+    np.testing.assert_allclose(dots[:, 0], descent.path)
+    start, end = tangents[:2]
+    assert (end - start)[1] / (end - start)[0] == pytest.approx(3.0)
+
+
+def test_a_race_shows_printed_flops_next_to_measured_times() -> None:
+    run = race(FLAT, problems=2, methods=["dls", "pseudoinverse", "ccd"])
+    assert [racer.printed for racer in run.racers] == [2 * 3**2, 16 * 3 * 3**2 + 12 * 3**3, None]
+    words = [text.get_text() for text in list_axes(run)[0].get_legend().get_texts()]
+    assert ["flops" in word for word in words] == [True, True, False]
 
 
 def test_a_recorded_solve_by_ccd_is_split_joint_by_joint() -> None:

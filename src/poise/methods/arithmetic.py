@@ -6,7 +6,7 @@ transforms and the Jacobian of the body is common to all Jacobian methods and co
 
 from __future__ import annotations
 
-__all__ = ["count_body", "count_step"]
+__all__ = ["count_body", "count_printed", "count_step"]
 
 SWEEPS = 6  # approximate number of one-sided Jacobi sweeps until the columns are orthogonal
 
@@ -38,3 +38,10 @@ def count_step(method: str, rows: int, velocities: int) -> int | None:
         "two_bone": 120,
     }
     return counts.get(method)
+
+
+def count_printed(method: str, rows: int, velocities: int) -> int | None:
+    """Return the flops of a step as Rabbani's figure 8 prints them, or None for methods that it does not list."""
+    m, n = rows, velocities
+    cubes = {"svd": 2 * m * n**2 + 2 * n**3, "qr": 2 * n**3 + 3 * n**2, "pseudoinverse": 16 * m * n**2 + 12 * n**3}
+    return {**cubes, "transpose": n**2, "dls": 2 * n**2}.get(method)

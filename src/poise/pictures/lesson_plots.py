@@ -8,11 +8,13 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue
+from poise.kinematics import Pose
 from poise.pictures.body.stick import Camera
-from poise.pictures.plots import COLORS, make_figure
-from poise.textbook import GainStudy, JacobianBlocks, TransformChain
+from poise.pictures.loop_plots import choose_sticks
+from poise.pictures.plots import COLORS, draw_scene, make_figure
+from poise.textbook import Descent, GainStudy, JacobianBlocks, TransformChain
 
-__all__ = ["draw_blocks", "draw_chain", "draw_gains"]
+__all__ = ["draw_arrows", "draw_blocks", "draw_chain", "draw_descent", "draw_gains"]
 
 OFF_PATH = "#e6e6e6"
 MOST_NUMBERS = 12  # columns of a Jacobian whose numbers are written
@@ -25,13 +27,12 @@ def draw_blocks(blocks: JacobianBlocks) -> Any:
 
     m, n = blocks.matrix.shape
     made, axes = make_figure(max(0.3 * n + 1.4, 4.0), 0.34 * m + 1.7)
-    keys = [(joint, (k - blocks.joints.index(joint)) // 3) for k, joint in enumerate(blocks.joints)]
-    shown = list(dict.fromkeys(key for key in keys if blocks.on_path[key[0]]))
-    for column, key in enumerate(keys):
-        tone = COLORS[shown.index(key) % len(COLORS)] if key in shown else OFF_PATH
-        color, shade = np.array(to_rgb(tone)), (0.35 + 0.15 * (column - keys.index(key))) * (key in shown)
+    keys, tones = choose_tones(blocks)
+    for column, (key, tone) in enumerate(zip(keys, tones, strict=True)):
+        shown = tone != OFF_PATH
+        color, shade = np.array(to_rgb(tone)), (0.35 + 0.15 * (column - keys.index(key))) * shown
         for row, value in enumerate(blocks.matrix[:, column]):
-            fill = color + (1.0 - color) * (0.9 if value == 0.0 and key in shown else shade)
+            fill = color + (1.0 - color) * (0.9 if value == 0.0 and shown else shade)
             axes.add_patch(Rectangle((column, row), 1, 1, facecolor=fill, edgecolor="white", linewidth=1.0))
             if n <= MOST_NUMBERS:
                 axes.text(column + 0.5, row + 0.5, f"{value:.2f}", ha="center", va="center", fontsize=7)
@@ -44,6 +45,62 @@ def draw_blocks(blocks: JacobianBlocks) -> Any:
     axes.tick_params(length=0)
     axes.grid(False)
     axes.spines[:].set_visible(False)
+    return made
+
+
+def choose_tones(blocks: JacobianBlocks) -> tuple[list[tuple[int, int]], list[str]]:
+    """Return the block of each column, at most three wide, and its colour: grey off the path."""
+    keys = [(joint, (k - blocks.joints.index(joint)) // 3) for k, joint in enumerate(blocks.joints)]
+    shown = list(dict.fromkeys(key for key in keys if blocks.on_path[key[0]]))
+    return keys, [COLORS[shown.index(key) % len(COLORS)] if key in shown else OFF_PATH for key in keys]
+
+
+def draw_arrows(blocks: JacobianBlocks, look: dict[str, Any]) -> Any:
+    """Draw the body, its joints in the colours of their blocks, and the linear part of each column as an arrow.
+
+    Joints off the path are grey. An arrow starts at the frame; the longest one is a quarter of the body long.
+    """
+    if not isinstance(blocks, JacobianBlocks) or blocks.rows[0] != f"{blocks.frames[0]} x":
+        raise InvalidValue('layout="arrows" draws textbook.find_blocks(model, q, frame), with linear rows.')
+    made, axes = make_figure(5.6, 5.2)
+    model, options = blocks.model, choose_sticks(blocks.model, look)
+    draw_scene(axes, Pose(model, blocks.q), color="#bbbbbb", **options)
+    places, moving = model.fk(blocks.q)[:, :3, 3], [joint for joint in model.joints if joint.nv]
+    tones, each = choose_tones(blocks)[1], len(blocks.rows) // len(blocks.frames)
+    for frame in blocks.frames:
+        above = places[[model.frames.index(name) for name in model.ancestors(frame)]]
+        axes.plot(*options["camera"].project(above).T, color="#555555", linewidth=3.6, zorder=5)
+    size = 0.25 * model.length / max(float(np.linalg.norm(blocks.matrix[:3], axis=0).max()), 1e-12)
+    for column, (joint, tone) in enumerate(zip(blocks.joints, tones, strict=True)):
+        spot = options["camera"].project(places[model.frames.index(moving[joint].frame)])
+        name = moving[joint].name if blocks.on_path[joint] and tone != tones[column - 1] else None
+        axes.plot(*spot, "o", color=tone, markersize=9, markeredgecolor="#555555", zorder=6, label=name)
+        for k, frame in enumerate(blocks.frames):
+            begin = places[model.frames.index(model.frame(frame).name)]
+            ends = options["camera"].project([begin, begin + size * blocks.matrix[each * k : each * k + 3, column]])
+            if np.ptp(ends, axis=0).max() > 1e-9 * model.length:
+                arrow = {"arrowstyle": "-|>", "color": tone, "linewidth": 1.8, "shrinkA": 0.0, "shrinkB": 0.0}
+                axes.annotate("", ends[1], ends[0], arrowprops=arrow, zorder=7)
+                axes.update_datalim(ends)
+    axes.autoscale_view()
+    axes.legend(frameon=False, fontsize=8, title="on the path", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return made
+
+
+def draw_descent(descent: Descent) -> Any:
+    """Draw the curve f, the goal as a line, and the steps of a descent: along a tangent, then up or down to f."""
+    made, axes = make_figure(6.0, 4.0)
+    path = np.array(descent.path)
+    values = np.array([float(descent.f(x)) for x in path])
+    room = 0.2 * max(float(np.ptp(path)), 1e-6)
+    line = np.linspace(path.min() - room, path.max() + room, 300)
+    axes.plot(line, [float(descent.f(x)) for x in line], color=COLORS[0], linewidth=1.8, label="f(x)")
+    axes.axhline(descent.goal, color=COLORS[1], linewidth=1.2, linestyle="--", label=f"goal = {descent.goal:g}")
+    hit = values + descent.beta * (descent.goal - values)  # where the tangent ends
+    axes.plot(np.repeat(path, 2)[1:], np.stack([values, hit], axis=1).ravel()[:-1], color="#888888", linewidth=1.0)
+    axes.plot(path, values, "o", color="#444444", markersize=5, label=f"{len(path) - 1} steps")
+    axes.set(xlabel="x", ylabel="f(x)")
+    axes.legend(frameon=False, fontsize=9)
     return made
 
 

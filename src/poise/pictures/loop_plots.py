@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from poise.textbook import LoopTrace
 
 __all__ = ["draw_overlays", "draw_steps", "draw_trace", "read_frames"]
 
-MOST_PANELS = 8  # steps that are drawn side by side
+Step: TypeAlias = tuple[int, str, Any]  # the number of the pose before it, a label, and the points of a sketch or None
+MOST_PANELS = 8  # steps that are drawn side by side, unless they are chosen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,11 +93,20 @@ def draw_overlay(axes: Any, stack: FrameStack, look: dict[str, Any]) -> None:
         axes.set(xticks=[], yticks=[])
 
 
-def draw_steps(stacks: Mapping[str, FrameStack], look: dict[str, Any]) -> Any:
-    """Draw the first steps side by side: each stroke that was sketched, or else the pose before and after the step."""
-    steps = [(stack, *step) for stack in stacks.values() for step in list_steps(stack)[:MOST_PANELS]]
+def draw_steps(stacks: Mapping[str, FrameStack], look: dict[str, Any], chosen: Collection[int] | None = None) -> Any:
+    """Draw steps side by side: each stroke that was sketched, or else the pose before and after the step.
+
+    Without `chosen` numbers of steps, counted from 1, these are the first ones, and the last one, which arrives.
+    """
+    found = {name: list_steps(stack) for name, stack in stacks.items()}
+    if chosen is not None:
+        found = {name: [step for step in every if step[0] + 1 in chosen] for name, every in found.items()}
+    else:
+        found = {name: skip_equal(every, 0.01 * stacks[name].model.length) for name, every in found.items()}
+        found = {name: [*every[: MOST_PANELS - 1], *every[MOST_PANELS - 1 :][-1:]] for name, every in found.items()}
+    steps = [(stacks[name], *step) for name, every in found.items() for step in every]
     if not steps:
-        raise InvalidValue("there is no step to draw: the first pose is the last.")
+        raise InvalidValue("there is no step to draw: the first pose is the last, or no step has a number of steps=.")
     made, panels = make_figure(1.9 * len(steps) + 0.4, 2.6, panels=len(steps))
     for axes, (stack, k, label, points) in zip(np.atleast_1d(panels), steps, strict=True):
         before, after = (Pose(stack.model, q) for q in stack.q[k : k + 2])
@@ -113,13 +123,19 @@ def draw_steps(stacks: Mapping[str, FrameStack], look: dict[str, Any]) -> Any:
     return made
 
 
-def list_steps(stack: FrameStack) -> list[tuple[int, str, Floats | None]]:
+def skip_equal(steps: list[Step], size: float) -> list[Step]:
+    """Return the steps without strokes that are within `size` [m] of the one two before, but with the last one."""
+    pairs = zip(steps, [*steps[:2], *steps], strict=False)
+    return [s for s, old in pairs if s is steps[-1] or s is old or s[2] is None or np.abs(s[2] - old[2]).max() > size]
+
+
+def list_steps(stack: FrameStack) -> list[Step]:
     """Return the steps of a stack: the number of the pose before it, a label, and the points of a sketch or None."""
     if stack.sketches:
         return [(k, f"{k + 1}: {label}", points) for k, label, points in stack.sketches]
     names = [name for joint in stack.model.joints if joint.nv for name in name_channels(joint)]
     moves = [np.flatnonzero(np.abs(stack.model.difference(*pair)) > 1e-12) for pair in pairwise(stack.q)]
-    return [(k, f"{k + 1}: {names[at[0]] if len(at) == 1 else ''}", None) for k, at in enumerate(moves)]
+    return [(k, f"{k + 1}: {names[at[0]]}" if len(at) == 1 else f"step {k + 1}", None) for k, at in enumerate(moves)]
 
 
 def share_window(panels: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -22,7 +22,7 @@ from poise.pictures.body.objects import find_floor_of, list_beside
 from poise.pictures.body.stick import Camera
 from poise.pictures.front import stand_before
 from poise.pictures.goal_errors import draw_goal_errors
-from poise.pictures.lesson_plots import draw_blocks, draw_chain, draw_gains
+from poise.pictures.lesson_plots import draw_arrows, draw_blocks, draw_chain, draw_descent, draw_gains
 from poise.pictures.loop_plots import draw_overlays, draw_steps, draw_trace, read_frames
 from poise.pictures.maps.picture import draw_map
 from poise.pictures.marks import find_marks
@@ -38,12 +38,12 @@ from poise.pictures.plots import (
 )
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
-from poise.textbook import GainStudy, JacobianBlocks, LoopTrace, TransformChain
+from poise.textbook import Descent, GainStudy, JacobianBlocks, LoopTrace, TransformChain
 
 __all__ = ["Picture", "plot"]
 
 STRIP = 6  # poses of a motion in a strip
-LAYOUTS = ("auto", "overlay", "steps")
+LAYOUTS = ("auto", "overlay", "steps", "arrows")
 OVERLAID = 5  # poses of a singular family, over one another
 
 
@@ -75,6 +75,7 @@ def plot(
     camera: Camera | None = None,
     style: str = "auto",
     layout: str = "auto",
+    steps: Collection[int] | None = None,
 ) -> Picture:
     """Draw a picture of a body and its goals.
 
@@ -83,14 +84,16 @@ def plot(
             recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`,
             `Singularities` (poses of each family), a `LoopTrace` (its frames over one another and its errors), or a
             dict of solutions or traces by name (their errors over the steps). Of the
-            textbook also `JacobianBlocks`, `TransformChain` and `GainStudy`.
+            textbook also `JacobianBlocks`, `TransformChain`, `GainStudy` and `Descent`.
         path: The file to write, if any: png, pdf, svg. A `Motion`, or the search of a recorded `Solution`, can be
             written as gif or mp4.
         title: A line above the picture.
         camera: The camera; its up axis is that of the body by default.
         style: "body", "stick", or "auto": sticks for planar bodies.
         layout: Of a motion, a trace, a recorded solution, or a dict of them: "overlay" draws all frames over one
-            another and writes their number, "steps" draws the first steps side by side.
+            another and writes their number, "steps" draws steps side by side. Of `JacobianBlocks`: "arrows" draws the
+            body, its joints in the colours of their blocks, and each column as an arrow.
+        steps: Of the layout "steps": the numbers of the steps to draw, from 1; by default the first seven and the last.
 
     Returns:
         The picture: `.save(path)`, `.figure` for matplotlib, and an image in a notebook.
@@ -102,7 +105,7 @@ def plot(
     if path is not None and is_movie(path):
         return Picture(write_movie(thing, path, title=title, camera=camera, style=style))
     look = {"camera": camera, "style": style}
-    made = draw_layout(thing, look, layout)
+    made = draw_layout(thing, look, layout, steps)
     if title:
         made.suptitle(title, x=0.02, ha="left", fontsize=12)
     picture = Picture(made)
@@ -111,15 +114,17 @@ def plot(
     return picture
 
 
-def draw_layout(thing: Any, look: dict[str, Any], layout: str) -> Any:
+def draw_layout(thing: Any, look: dict[str, Any], layout: str, steps: Collection[int] | None = None) -> Any:
     """Draw an object in a layout, and return the figure."""
     if layout not in LAYOUTS:
         raise InvalidValue(f"layout is {layout!r}; it must be one of {', '.join(map(repr, LAYOUTS))}.")
     if layout == "auto":
         return draw_thing(thing, look)
+    if layout == "arrows":
+        return draw_arrows(thing, look)
     named = thing if isinstance(thing, dict) and thing else {"": thing.motion if isinstance(thing, Track) else thing}
     stacks = {str(name): read_frames(part) for name, part in named.items()}
-    return draw_overlays(stacks, look) if layout == "overlay" else draw_steps(stacks, look)
+    return draw_overlays(stacks, look) if layout == "overlay" else draw_steps(stacks, look, steps)
 
 
 def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
@@ -136,6 +141,7 @@ def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
         TransformChain: draw_chain,
         JacobianBlocks: lambda blocks, _: draw_blocks(blocks),
         GainStudy: lambda study, _: draw_gains(study),
+        Descent: lambda descent, _: draw_descent(descent),
         Singularities: draw_families,
     }
     for kind, painter in painters.items():

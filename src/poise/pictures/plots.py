@@ -91,12 +91,14 @@ def plot_race(race: Race, path: str | PathLike[str]) -> Path:
 
 
 def draw_race(race: Race) -> Any:
-    """Draw the error curves of a race, and return the figure."""
+    """Draw the error curves of a race, with the measured times and the flops of a step as Rabbani prints them."""
     made, axes = make_figure()
     for k, racer in enumerate(r for r in race.racers if not r.refused and len(r.curve)):
         steps = np.arange(len(racer.curve)) + 1
         style = DASHES[(k // len(COLORS)) % len(DASHES)]
-        axes.loglog(steps, racer.curve, style, color=COLORS[k % len(COLORS)], linewidth=1.8, label=racer.method)
+        flops = "" if racer.printed is None else f", {racer.printed} flops"
+        words = f"{racer.method}: {racer.microseconds:.0f} \N{MICRO SIGN}s{flops}"
+        axes.loglog(steps, racer.curve, style, color=COLORS[k % len(COLORS)], linewidth=1.8, label=words)
     axes.set_xlabel("step")
     axes.set_ylabel("error, geometric mean [m or rad]")
     axes.set_title(f"{race.frame} of {race.model}", loc="left", fontsize=11)

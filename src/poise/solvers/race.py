@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, PoiseError
 from poise.goals import Reach
 from poise.methods import Method, find_method, names
-from poise.methods.arithmetic import count_step
+from poise.methods.arithmetic import count_printed, count_step
 from poise.model import Model
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
@@ -35,6 +35,7 @@ class Racer:
         searches: Mean number of searches.
         microseconds: Mean time inside the kernels [us].
         arithmetic: Multiplications from the Jacobian to the step, or None if not counted for the method.
+        printed: The flops of a step as Rabbani's figure 8 prints them, or None if it does not list the method.
         curve: Mean error by step [m or rad, the larger] over the recorded problems, each held at its end.
         refused: The reason why the method does not support the problem; empty if it does.
         watched: The answer to the first recorded problem, with every step in its history.
@@ -46,6 +47,7 @@ class Racer:
     searches: float = 0.0
     microseconds: float = 0.0
     arithmetic: int | None = None
+    printed: int | None = None
     curve: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
     refused: str = ""
     watched: Solution | None = field(default=None, repr=False)
@@ -61,15 +63,15 @@ class Race:
     racers: tuple[Racer, ...]
 
     def __str__(self) -> str:
-        head = f"{'method':14} {'reached':>8} {'steps':>8} {'searches':>9} {'us':>9} {'mult/step':>10}"
+        head = f"{'method':14} {'reached':>8} {'steps':>8} {'searches':>9} {'us':>9} {'mult/step':>10} {'printed':>8}"
         lines = [f"{self.problems} targets for {self.frame!r} of {self.model!r}", head]
         for r in self.racers:
             if r.refused:
                 lines.append(f"{r.method:14} not supported: {r.refused}")
                 continue
-            count = "" if r.arithmetic is None else str(r.arithmetic)
-            figures = f"{100 * r.reached:7.2f}% {r.steps:8.1f} {r.searches:9.2f} {r.microseconds:9.1f} {count:>10}"
-            lines.append(f"{r.method:14} {figures}")
+            counts = " ".join(f"{'' if n is None else n:>{wide}}" for n, wide in ((r.arithmetic, 10), (r.printed, 8)))
+            figures = f"{100 * r.reached:7.2f}% {r.steps:8.1f} {r.searches:9.2f} {r.microseconds:9.1f} {counts}"
+            lines.append(f"{r.method:14} {figures}".rstrip())
         return "\n".join(lines)
 
 
@@ -134,6 +136,7 @@ def run(
         searches=float(np.mean([a.searches for a in answers])),
         microseconds=float(np.mean([a.seconds for a in answers])) * 1e6,
         arithmetic=count_step(method.name, rows, model.nv),
+        printed=count_printed(method.name, rows, model.nv),
         curve=average_curves([read_curve(answer) for answer in seen]),
         watched=seen[0] if seen and seen[0].history is not None else None,
     )

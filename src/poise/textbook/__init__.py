@@ -19,7 +19,8 @@ procedure 3, eq. 30 to 32                           `adjusted_jacobian`
 eq. 34, 35, figure 8: solvers                       `right_pseudoinverse` `damped_inverse` `solve_qr`
 section 3.3: rotation error                         `rotation_error`
 UCSD CSE169, *Inverse Kinematics, part 2* (2016)
-gradient descent, transpose, step size              `gradient_descent_1d` `transpose_step` `limited_step` `run_rules`
+gradient descent, transpose, step size              `gradient_descent_1d` `trace_descent` `transpose_step`
+                                                    `limited_step` `run_rules`
 basic Jacobian loop, gain, limits, stopping         `loop` `LoopTrace` `basic_ik`
 quaternion joints                                   `best_axis_column`
 scaled axis, stiffness                              `rotation_vector` `weighted_pseudoinverse`
@@ -83,12 +84,14 @@ from poise.textbook.inverses import (
     weighted_pseudoinverse,
 )
 from poise.textbook.iteration import (
+    Descent,
     best_axis_column,
     ccd_angle,
     frozen_step,
     gradient_descent_1d,
     limited_step,
     selectively_damped_step,
+    trace_descent,
     transpose_step,
 )
 from poise.textbook.jacobians import (
@@ -138,6 +141,7 @@ from poise.textbook.twists import (
 __all__ = [
     "RULES",
     "AffineJoint",
+    "Descent",
     "Exponential",
     "GainStudy",
     "IterationTrace",
@@ -223,6 +227,7 @@ __all__ = [
     "solve_qr",
     "spatial_jacobian",
     "study_gains",
+    "trace_descent",
     "train_latent_model",
     "transpose_step",
     "truncated_svd_inverse",

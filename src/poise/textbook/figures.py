@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from poise.model import Model
 from poise.model.channels import name_channels
-from poise.textbook.bodies import forward_kinematics, path
+from poise.textbook.bodies import configuration, forward_kinematics, path
 from poise.textbook.frames import world_jacobian
 from poise.textbook.jacobians import Control, adjusted_jacobian, read_control
 from poise.textbook.rotations import Array
@@ -31,6 +31,7 @@ class JacobianBlocks:
         columns: a name for each column: the joint's, or "hip.rz" for one of several.
         joints: the index of the joint of each column.
         on_path: whether each joint moves a frame of the rows; the blocks of the others are zero.
+        model, q, frames: the body, its configuration and the frames of the rows.
     """
 
     matrix: Array
@@ -38,6 +39,9 @@ class JacobianBlocks:
     columns: tuple[str, ...]
     joints: tuple[int, ...]
     on_path: tuple[bool, ...]
+    model: Model
+    q: Array
+    frames: tuple[str, ...]
 
 
 def find_blocks(
@@ -57,7 +61,8 @@ def find_blocks(
     columns = tuple(name for joint in moving for name in name_channels(joint))
     joints = tuple(i for i, joint in enumerate(moving) for _ in range(joint.nv))
     above = {step.joint.name for f in names for step in path(model, q, f) if step.joint is not None}
-    return JacobianBlocks(np.concatenate(blocks), rows, columns, joints, tuple(j.name in above for j in moving))
+    on_path, here = tuple(j.name in above for j in moving), configuration(model, q)
+    return JacobianBlocks(np.concatenate(blocks), rows, columns, joints, on_path, model, here, tuple(names))
 
 
 @dataclass(frozen=True)

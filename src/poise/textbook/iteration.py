@@ -7,6 +7,8 @@ Source: UCSD, "Gradient Descent" to "Iteration Step Size" and "Quaternion Joints
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +47,30 @@ def gradient_descent_1d(
             raise InvalidValue(f"the slope is zero at x = {x}: no step leads on from there, start elsewhere")
         x += beta * missing / rise
     return x
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The record of :func:`trace_descent`, which `poise.plot` draws on the curve: ``f``, its goal, and every x."""
+
+    f: Callable[[float], float]
+    goal: float
+    beta: float
+    path: tuple[float, ...]
+
+
+def trace_descent(
+    f: Callable[[float], float], slope: Callable[[float], float], goal: float, start: float, **options: Any
+) -> Descent:
+    """Return every x of :func:`gradient_descent_1d`. Source: UCSD, "Gradient Descent for f(x)=g"."""
+    path: list[float] = []
+
+    def record(x: float) -> float:
+        path.append(x)
+        return f(x)
+
+    last = gradient_descent_1d(record, slope, goal, start, **options)
+    return Descent(f, goal, options.get("beta", 1.0), (*path, *([] if path[-1:] == [last] else [last])))
 
 
 def transpose_step(jacobian: ArrayLike, error: ArrayLike) -> Array:

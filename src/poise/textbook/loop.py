@@ -215,14 +215,7 @@ class _LoopRun:
         chosen = [[i for i, goal in enumerate(self.goals) if goal.priority == level] for level in levels]
         self.offers = {
             **{"q": q.copy(), "theta": q.copy(), "e": self.gain * e, "error": self.gain * e},
-            **{
-                "J": J.copy(),
-                "jacobian": J.copy(),
-                "k": k,
-                "model": self.model,
-                "goals": self.goals,
-                "gain": self.gain,
-            },
+            **{"J": J.copy(), "jacobian": J.copy(), "k": k, "model": self.model, "goals": self.goals},
             "jacobians": [np.concatenate([blocks[i] for i in level]) for level in chosen],
             "errors": [self.gain * np.concatenate([parts[i] for i in level]) for level in chosen],
             **{"lower": np.array(self.model.lower), "upper": np.array(self.model.upper), "gain": self.gain},
