@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+import poise
 from paths import DOCS
+from poise.model.joints.kinds import KINDS
 from poise.pictures import Picture
+from poise.solvers.options import SolveOptions
 
 PAGE = (DOCS / "rows.md").read_text("utf-8")
 ROW = re.compile(
@@ -71,3 +75,51 @@ def test_the_bibliography_has_every_text_that_is_named() -> None:
     assert [
         name for name in [*named.split(), "Lasenby", "Chrysanthou", "Baerlocher", "pinv"] if name not in BOOKS
     ] == []
+
+
+GLOSSARY = (DOCS / "glossary.md").read_text("utf-8")
+WORDS = {
+    word.strip().lower()
+    for line in GLOSSARY.splitlines()
+    if line.startswith("| ")
+    for word in line.split("|")[1].split(",")
+}
+ROOMS = {"Transform": poise.Transform, "model": poise.Model, "solution": poise.Solution, "Status": poise.Status}
+NAMED = sorted(set(re.findall(r"`(\w+)\.(\w+)", GLOSSARY)))
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("overconstrained", "underconstrained", "channel order", "ill-conditioned", "level of detail", "statistical"),
+        *("trim", "wedge", "finite difference", "jacobian transpose", "on-path", "off-path", "twist", "adjoint"),
+        *("singularity robust", "damped least squares", "pinv", "jt", "null space", "redundant", "repeatability"),
+    ],
+)
+def test_the_glossary_has_the_words_of_the_texts(word: str) -> None:
+    assert word in WORDS
+
+
+@pytest.mark.parametrize(("room", "name"), NAMED, ids=".".join)
+def test_the_calls_of_the_glossary_exist(room: str, name: str) -> None:
+    there = poise if room == "poise" else ROOMS.get(room) or getattr(poise, room)
+    assert hasattr(there, name) or name in ("q", "status")  # set when a solution is made
+
+
+def test_the_glossary_names_methods_joints_and_keywords_that_exist() -> None:
+    methods = re.findall(r'method="([^"]*)"', GLOSSARY)
+    kinds = re.findall(r'add_joint\([^)]*?, "(\w+)"', GLOSSARY)
+    assert len(methods) >= 15
+    assert len(kinds) >= 8
+    assert all(poise.methods.find_method(method) for method in methods)
+    assert set(kinds) <= set(KINDS)
+    options = set(inspect.signature(poise.Solver.solve).parameters) | set(vars(SolveOptions)["__annotations__"])
+    goal = {"tolerance", "weight", "priority"}
+    assert set(re.findall(r"`(\w+)=`", GLOSSARY)) - goal <= options
+
+
+def test_every_word_of_the_glossary_names_its_text() -> None:
+    """A row names at least one text: R, U, C, P, D, or all of them."""
+    rows = [line.split("|")[2] for line in GLOSSARY.splitlines() if line.startswith("| ") and "word |" not in line]
+    assert len(rows) > 70
+    assert all(re.search(r"\b[RUCPD]\b|\ball\b", where) for where in rows)

@@ -1,7 +1,8 @@
 """The Jacobian, by the three procedures of Rabbani's recipe and by differences.
 
 Columns are per unit of the model's velocity (length nv); linear rows [m], angular rows [rad]. A joint that is not on
-the path to the frame has zero columns. A mimic follower adds its columns, times its ratio, to its leader's.
+the path to the frame has zero columns. A mimic follower adds its columns, times its ratio, to its leader's. Comments
+name the lines of the printed procedures, such as SetMatrixBlock.
 """
 
 from __future__ import annotations
@@ -41,19 +42,19 @@ def simple_jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
     Raises:
         NameNotFound, ShapeMismatch, InvalidValue: see :func:`poise.textbook.path`.
     """
-    jacobian = np.zeros((3, model.nv))
-    effector = forward_kinematics(model, q, frame)[:3, 3]
+    jacobian = np.zeros((3, model.nv))  # line 1
+    effector = forward_kinematics(model, q, frame)[:3, 3]  # 2: TransformToWorld(b)
     transform = np.eye(4)
-    for step in path(model, q, frame):
+    for step in path(model, q, frame):  # 3 to 5: Parent(j), here from the root, so that transforms are shared
         # rotation of the joint's frame, before its own motion: the parent's axes in the text
         turn = (transform @ step.offset)[:3, :3]
-        transform = transform @ step.offset @ step.motion
+        transform = transform @ step.offset @ step.motion  # 6: TransformToWorld(j)
         if step.joint is None:
             continue
-        arm = effector - transform[:3, 3]
-        linear, angular = joint_axes(step.joint, step.value)
-        block = turn @ linear + np.cross(turn @ angular, arm, axisa=0).T
-        jacobian[:, step.joint.v] += step.gain * block
+        arm = effector - transform[:3, 3]  # 7: the rotation arm d
+        linear, angular = joint_axes(step.joint, step.value)  # 8, 9: TransformAxisToWorld, after `turn @`
+        block = turn @ linear + np.cross(turn @ angular, arm, axisa=0).T  # 10, 11: SetBlock; 16: MakeIdentity
+        jacobian[:, step.joint.v] += step.gain * block  # 13, 14 and 17, 18: GetIndex, SetMatrixBlock
     return jacobian
 
 
@@ -74,17 +75,17 @@ def generic_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Control
         InvalidValue: an Euler or universal joint is on the path; ``control`` is not one of the three.
         NameNotFound, ShapeMismatch: see :func:`poise.textbook.path`.
     """
-    rows = read_control(control)
-    jacobian = np.zeros((6, model.nv))
+    rows = read_control(control)  # line 2: SetDim, the rows of trim; the joint's degrees of freedom are its columns
+    jacobian = np.zeros((6, model.nv))  # 1
     T_j_b = np.eye(4)
-    for step in reversed(path(model, q, frame)):
+    for step in reversed(path(model, q, frame)):  # 3 to 5: Parent(j)
         if step.joint is not None:
             _reject_ordered_angles(step.joint)
             for motion in reversed(joint_motions(step.joint, step.value)):
                 first = step.joint.v.start + motion.first
-                block = adjoint(inverse(T_j_b)) @ motion.twists
-                jacobian[:, first : first + motion.count] += step.gain * block
-                T_j_b = motion.transform @ T_j_b
+                block = adjoint(inverse(T_j_b)) @ motion.twists  # 7: Adjoint of E^-1, trimmed to the joint's twists
+                jacobian[:, first : first + motion.count] += step.gain * block  # 8, 9: GetIndex, SetMatrixBlock
+                T_j_b = motion.transform @ T_j_b  # 6: TransformFromTo(b, j)
         T_j_b = step.offset @ T_j_b
     return jacobian[rows]
 
@@ -102,17 +103,18 @@ def adjusted_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Contro
         InvalidValue: ``control`` is not ``"both"``, ``"linear"`` or ``"angular"``.
         NameNotFound, ShapeMismatch: see :func:`poise.textbook.path`.
     """
-    rows = read_control(control)
-    jacobian = np.zeros((6, model.nv))
+    rows = read_control(control)  # line 2: SetDim, the rows of trim; the joint's degrees of freedom are its columns
+    jacobian = np.zeros((6, model.nv))  # 1
     T_j_b = np.eye(4)
-    for step in reversed(path(model, q, frame)):
+    for step in reversed(path(model, q, frame)):  # 3 to 5: Parent(j)
         if step.joint is not None:
-            T_b_j = inverse(T_j_b)
+            T_b_j = inverse(T_j_b)  # 7: E^-1, whose blocks are those of the adjoint
+            # 8 to 12: TransformAxisToParent, SetColumn and RotationToParent, R* = R_p_j^T A
             linear, angular = (step.motion[:3, :3].T @ axes for axes in joint_axes(step.joint, step.value))
-            slides, turns = T_b_j[:3, :3] @ linear, T_b_j[:3, :3] @ angular
-            block = np.vstack([slides + skew(T_b_j[:3, 3]) @ turns, turns])
-            jacobian[:, step.joint.v] += step.gain * block
-        T_j_b = step.offset @ step.motion @ T_j_b
+            slides, turns = T_b_j[:3, :3] @ linear, T_b_j[:3, :3] @ angular  # 13, 14: GetRotation, R' = R_b_j R*
+            block = np.vstack([slides + skew(T_b_j[:3, 3]) @ turns, turns])  # 15: Recompute
+            jacobian[:, step.joint.v] += step.gain * block  # 16, 17: GetIndex, SetMatrixBlock
+        T_j_b = step.offset @ step.motion @ T_j_b  # 6: TransformFromTo(b, j)
     return jacobian[rows]
 
 
