@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SPHERE_READER",
+    "LateSlot",
     "add_objects",
     "add_spec",
     "clamp",
@@ -163,6 +164,30 @@ def settle_roles(model: Model) -> None:
     whole = with_roles(plain, *find(plain))
     for slot in ("native_body", *ROLE_SLOTS):
         object.__setattr__(model, slot, getattr(whole, slot))
+
+
+class LateSlot:
+    """A slot of `Model` that depends on its roles: reading it finds deferred roles.
+
+    A `__getattr__` of the model would slow down the lookup of every attribute, such as `fk`.
+    """
+
+    def __init__(self, slot: Any) -> None:
+        self.slot = slot
+
+    def __get__(self, model: Model | None, kind: type[Model]) -> Any:
+        """Return the value of the slot."""
+        if model is None:
+            return self
+        try:
+            return self.slot.__get__(model, kind)
+        except AttributeError:
+            settle_roles(model)
+            return self.slot.__get__(model, kind)
+
+    def __set__(self, model: Model, value: object) -> None:
+        """Set the slot; only `object.__setattr__` comes here."""
+        self.slot.__set__(model, value)
 
 
 def resolve_role(model: Model, frame: str | Frame | None) -> str:

@@ -159,13 +159,6 @@ class Model(NotebookCell):
             f"a Model is frozen: {name!r} cannot be set. Build another one, or use locked, with_frame or with_roles."
         )
 
-    def __getattr__(self, name: str) -> Any:
-        """Find deferred roles when an attribute that depends on them is first read."""
-        if name not in derive.ROLE_SLOTS:
-            raise AttributeError(f"a Model has no attribute {name!r}.")
-        derive.settle_roles(self)
-        return getattr(self, name)
-
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a Model is frozen: {name!r} cannot be deleted.")
 
@@ -262,13 +255,14 @@ class Model(NotebookCell):
             q: Configuration, (..., nq). float32 input gives float32 output.
             frame: Name of a frame; or of a joint or a role, meaning its frame. A list of k names gives (..., k, 4, 4).
         """
-        if isinstance(frame, (list, tuple)):
+        if frame is None:
+            return self.native_body.fk(q, None)[..., : len(self.frames), :, :]
+        if type(frame) is not str and isinstance(frame, (list, tuple)):
             return derive.stack_transforms(self, q, frame)
         try:
-            T = self.native_body.fk(q, frame)
+            return self.native_body.fk(q, frame)
         except NameNotFound:  # possibly a role that was not used before
-            T = self.native_body.fk(q, derive.resolve_role(self, frame))
-        return T if frame is not None else T[..., : len(self.frames), :, :]
+            return self.native_body.fk(q, derive.resolve_role(self, frame))
 
     def jacobian(
         self,
@@ -398,3 +392,7 @@ class Model(NotebookCell):
 
     def __str__(self) -> str:
         return text.draw_tree(self)
+
+
+for _slot in derive.ROLE_SLOTS:
+    setattr(Model, _slot, derive.LateSlot(getattr(Model, _slot)))
