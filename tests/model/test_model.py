@@ -40,6 +40,14 @@ def test_a_model_cannot_be_changed() -> None:
             thing.name = "other"  # type: ignore[misc]
 
 
+def test_python_looks_up_attributes_without_code_of_the_model() -> None:
+    """A `__getattr__` would make Python's part of `fk` as slow as its kernel; an unknown name is still an error."""
+    assert not hasattr(poise.Model, "__getattr__")
+    assert poise.Model.__getattribute__ is object.__getattribute__
+    with pytest.raises(AttributeError, match="jont"):
+        build_elbow_arm().build().jont  # type: ignore[attr-defined]  # noqa: B018
+
+
 def test_arrays_are_read_only() -> None:
     model = random_model(1, joints=22)
     arrays = [model.rest, model.lower, model.upper, model.stiffness]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 import poise
 from poise.goals import Balance, Goal, Reach
 
+ALL = 150  # steps: the most that a call without restarts takes at a missed level
 FEW = 60  # steps; damped steps alone take hundreds, and stop before the minimum
 SAME_PLACE = 0.01  # rad or m: moved by less, a pose is in the valley where it was
 SAME_DEPTH = 1.0 - 0.999**0.5  # of the error: a valley counts as deeper where its cost is below 0.999 (tuning.better)
@@ -29,6 +31,13 @@ def hanging(target: tuple[float, float, float]) -> tuple[poise.Model, list[Goal]
     return model, [*held, Reach(ends[2], target, priority=1)]
 
 
+def stretched(frame: str, target: ArrayLike) -> tuple[poise.Model, list[Goal]]:
+    """A quadruped on straight legs, a singular pose, and a frame that cannot come to its target."""
+    model = poise.load("quadruped")
+    feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_fl", "foot_fr", "foot_hl", "foot_hr")]
+    return model, [*feet, Reach(frame, target, priority=1)]
+
+
 CASES = {
     "far before": standing((0.4, 1.2, 2.5), balanced=False),
     "far aside": standing((2.0, 1.0, 0.3), balanced=False),
@@ -36,6 +45,9 @@ CASES = {
     "balanced before": standing((0.3, 1.1, 1.3), balanced=True),
     "balanced behind": standing((0.3, 1.2, -1.4), balanced=True),
     "a tree": hanging((4.0, 1.0, 2.0)),
+    "a nose before": stretched("nose", (0.0, 0.5, 2.0)),
+    "a nose below": stretched("nose", (0.3, -0.5, 0.6)),
+    "a head above": stretched("head", (0.0, 2.0, 0.3)),
 }
 
 
@@ -63,3 +75,18 @@ def test_what_is_above_is_kept_on_the_way_to_the_minimum(case: str) -> None:
     both = poise.solve(model, goals, restarts=0)
     for name, error in above.errors.items():
         assert np.all(np.asarray(both.errors[name]) <= np.asarray(error) + 1e-9 * max(1.0, model.length))
+
+
+@pytest.mark.slow
+def test_few_targets_use_all_steps_below_a_singular_level() -> None:
+    """Of 48 targets, 10 use all their steps if the corrections of straight legs are only halved."""
+    model, used_up = poise.load("quadruped"), 0
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        for frame in 6 * ("tail_tip", "nose", "head", "chest"):
+            away = rng.normal(size=3)
+            target = model.fk(model.rest, frame)[:3, 3] + model.length * away / np.linalg.norm(away)
+            found = poise.solve(*stretched(frame, target), restarts=0)
+            assert all(max(error) < 1e-8 for error in list(found.errors.values())[:-1])
+            used_up += not found.reached and found.steps >= ALL
+    assert used_up <= 4

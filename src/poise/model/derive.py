@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SPHERE_READER",
-    "LateSlot",
     "add_objects",
     "add_spec",
     "clamp",
     "cut_subtree",
     "draw_configurations",
     "lock_joints",
+    "make_late",
     "resolve_role",
     "stack_transforms",
     "with_example_poses",
@@ -166,28 +166,17 @@ def settle_roles(model: Model) -> None:
         object.__setattr__(model, slot, getattr(whole, slot))
 
 
-class LateSlot:
-    """A slot of `Model` that depends on its roles: reading it finds deferred roles.
+def make_late(slot: Any) -> property:
+    """Return a slot of `Model` that finds deferred roles when read; a `__getattr__` would slow down all attributes."""
 
-    A `__getattr__` of the model would slow down the lookup of every attribute, such as `fk`.
-    """
-
-    def __init__(self, slot: Any) -> None:
-        self.slot = slot
-
-    def __get__(self, model: Model | None, kind: type[Model]) -> Any:
-        """Return the value of the slot."""
-        if model is None:
-            return self
+    def read_slot(model: Model) -> Any:
         try:
-            return self.slot.__get__(model, kind)
+            return slot.__get__(model)
         except AttributeError:
             settle_roles(model)
-            return self.slot.__get__(model, kind)
+            return slot.__get__(model)
 
-    def __set__(self, model: Model, value: object) -> None:
-        """Set the slot; only `object.__setattr__` comes here."""
-        self.slot.__set__(model, value)
+    return property(read_slot, slot.__set__)
 
 
 def resolve_role(model: Model, frame: str | Frame | None) -> str:

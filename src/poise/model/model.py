@@ -395,4 +395,4 @@ class Model(NotebookCell):
 
 
 for _slot in derive.ROLE_SLOTS:
-    setattr(Model, _slot, derive.LateSlot(getattr(Model, _slot)))
+    setattr(Model, _slot, derive.make_late(getattr(Model, _slot)))

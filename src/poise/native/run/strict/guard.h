@@ -56,6 +56,16 @@ bool breaks_anew(const SolverData& solver, const StrictPoint& p) {
   return false;
 }
 
+// Lengthens a correction in state.dq by `share` of the previous one to the sum of all that would follow. Newton's method
+// halves its steps where the levels above are singular (Decker, Keller and Kelley 1983). True if it is lengthened.
+bool lengthen_halved(SolverData& solver, S share) {
+  if (!(share > tuning.least_halved && share < tuning.most_halved)) return false;
+  const StepWorkspace<S>& work = solver.state.work;
+  for (int c = 0; c < solver.n_v; ++c)
+    solver.state.dq[c] = minimum(maximum(solver.state.dq[c] / (1.0 - share), work.low[c]), work.high[c]);
+  return true;
+}
+
 // Corrects `there` until no limit is violated and nothing above `level` is worse; true if that worked. It begins with
 // the joints off their bounds, which is cheap and usually enough.
 bool correct_trial(SolverData& solver, int level, S trust) {
@@ -63,17 +73,19 @@ bool correct_trial(SolverData& solver, int level, S trust) {
   const auto kept = [&] { return keeps_limits(t.here, t.there) && keeps_above(solver, t.there, level); };
   const bool goes_on = solver.mode == Mode::CONTINUOUS;
   const S slowest = goes_on ? tuning.frame_convergence : tuning.convergence;
-  S excess = measure_excess(solver, t.here, t.there, level);
+  S excess = measure_excess(solver, t.here, t.there, level), last = HUGE_VAL;
   t.bounds_held = !goes_on && !(measure_violation(solver, t.there) > 0.0);
-  for (int k = 0; k < tuning.corrections && !kept() && !late(solver); ++k) {
+  for (int k = 0; k < (goes_on ? tuning.frame_corrections : tuning.corrections) && !kept() && !late(solver); ++k) {
     const bool easy = t.bounds_held;
     make_strict_step(solver, t.there, level - 1, trust);
     const S before = excess, moved = measure_step(solver);
     if (moved < tuning.no_correction && !easy) break;
+    const bool lengthened = !goes_on && lengthen_halved(solver, moved / last);
+    last = lengthened ? HUGE_VAL : moved;
     follow_step(solver, t.there, t.there, level);
     excess = measure_excess(solver, t.here, t.there, level);
     t.bounds_held = easy && excess < tuning.easy_convergence * before;
-    if (!easy && excess > slowest * before) break;
+    if (!easy && !lengthened && excess > slowest * before) break;
   }
   t.bounds_held = false;
   return kept();

@@ -76,7 +76,10 @@ struct StrictTuning {
   double curved = 0.05;
 
   // --- corrections of the levels above
-  int corrections = 5;  // of one trial; if more are needed, a shorter step is better
+  int corrections = 8;         // of one trial; if more are needed, a shorter step is better
+  int frame_corrections = 5;   // likewise in continuous mode
+  double least_halved = 0.35;  // a correction between this
+  double most_halved = 0.65;   // and this fraction of the previous one counts as halved
   // continuous mode: a correction that leaves more than this is not repeated
   double frame_convergence = 0.5;
   double convergence = 1.0;       // otherwise any gain is enough
