@@ -205,9 +205,10 @@ class _Writer:
         poise = ET.SubElement(root, "poise", about)
         for role, frame in model.roles.items():
             ET.SubElement(poise, "role", name=check_text(role), frame=check_text(frame))
-        listed = None if disabled is None else ET.SubElement(poise, "disabled_pairs")
-        for one, other in disabled or ():
-            ET.SubElement(listed, "pair", link1=check_text(one), link2=check_text(other))
+        if disabled is not None:
+            listed = ET.SubElement(poise, "disabled_pairs")
+            for one, other in disabled:
+                ET.SubElement(listed, "pair", link1=check_text(one), link2=check_text(other))
         leaders = sorted((joint for joint in model.joints if joint.nq), key=lambda joint: joint.q.start)
         for name, q in model.poses.items():
             numbers = np.concatenate([convert_numbers(joint, q) for joint in leaders]) if leaders else q

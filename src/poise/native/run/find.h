@@ -7,7 +7,10 @@
 // that the posture prefers, also if there are no limits. With a step limit the path from the start counts as well, so no
 // candidate is sought.
 #pragma once
-#include "run/listed.h"
+#include <utility>
+#include <vector>
+
+#include "run/arcs.h"
 #include "run/search.h"
 
 namespace poise {
@@ -64,6 +67,17 @@ bool is_any_near(SolverData& solver, Suspect& suspect, S least) {
     return true;
   }
   return false;
+}
+
+// Returns the smallest gap of a pose [m], or `least` if it is smaller than that.
+S measure_gap(SolverData& solver, const S* q, S least, Suspect& suspect) {
+  place_there(solver, q);
+  if (is_any_near(solver, suspect, least)) return least;
+  S gap = HUGE_VAL;
+  for (SurfaceData& surfaces : solver.surfaces)
+    gap = least_gap<NativePack<S>>(solver.limit_list(), surfaces.list(), solver.strict_state.there.placements, gap,
+                                   -HUGE_VAL);
+  return gap;
 }
 
 // Returns how a pose meets the limits; its errors are then in strict_state.there.
@@ -184,33 +198,159 @@ Listing start_at_listed(SolverData& solver, const SolverData& free, const Closed
   return count > 0 ? Listing::MISSED : Listing::EMPTY;
 }
 
-// If all listed poses collide: descends from the least deep one with the limits, and makes the result the start if it
-// keeps them and reaches the first level.
-bool leave_collision(SolverData& solver, const SolverData& free, Clock::time_point begun) {
-  const ListedJoints joints = measure_joints(free, free.closed[0]);
+// Descends with the limits from strict_state.here, and makes the result the start if it keeps them and reaches the first
+// level.
+bool leave_collision(SolverData& solver, Clock::time_point begun) {
   StrictState& t = solver.strict_state;
   double* q = solver.listed.q.data();
-  Suspect suspect;
-  S least = -HUGE_VAL;
-  for (int i = 0; i < solver.colliding && !late(solver, begun); ++i) {
-    read_listed(solver, joints, i, q);
-    place_there(solver, q);
-    if (is_any_near(solver, suspect, least)) continue;
-    least = HUGE_VAL;
-    for (SurfaceData& surfaces : solver.surfaces)
-      least = least_gap<NativePack<S>>(solver.limit_list(), surfaces.list(), t.there.placements, least, -HUGE_VAL);
-    copy_configuration(solver.problem(), q, t.here.q);
-  }
-  if (!(least > -HUGE_VAL)) return false;  // no time was left
   t.assembled = nullptr;
   ++solver.total_searches;
   evaluate_point(solver, t.here, 0);
   set_bars(solver, 0, Bars::TOLERANCE);
   if (!descend(solver, 0, Descent::LEAVE, begun)) return false;
   copy_configuration(solver.problem(), t.here.q, q);
-  if (check_limits(solver, q, suspect) != Keeping::KEPT) return false;
+  if (!keeps_all(solver, q)) return false;
   copy_configuration(solver.problem(), q, solver.start.data());
   return true;
+}
+
+// Writes the least deep of the listed poses, all in collision, to strict_state.here; returns its gap [m].
+S find_least_deep(SolverData& solver, const SolverData& free, int count, Clock::time_point begun) {
+  const ListedJoints joints = measure_joints(free, free.closed[0]);
+  double* q = solver.listed.q.data();
+  Suspect suspect;
+  S best = -HUGE_VAL;
+  for (int i = 0; i < count && !late(solver, begun); ++i) {
+    read_listed(solver, joints, i, q);
+    const S gap = measure_gap(solver, q, best, suspect);
+    if (!(gap > best)) continue;
+    best = gap;
+    copy_configuration(solver.problem(), q, solver.strict_state.here.q);
+  }
+  return best;
+}
+
+// Part of an arc: its ends, and their gaps or a lower bound of these [m].
+struct ArcPart {
+  ArcPose ends[2];
+  S gaps[2];
+  int branch;
+};
+
+// The poses of the only goal between the listed ones, on the arcs of its free joint.
+class ArcPoses {
+ public:
+  ArcPoses(SolverData& solver, const SolverData& free)
+      : solver_(solver),
+        form_(free.closed[0]),
+        question_(question_of(form_.spec, target_of<double>(free.targets.data() + free.goals[0].target, zeros, zeros))),
+        joints_(measure_joints(free, form_)) {
+    read_joints(joints_, solver.start.data(), near_);
+    for (int k = 0; k < 7; ++k) chain_[k] = form_.gain[k] * near_[k] + form_.bias[k];
+  }
+
+  // Writes the least deep pose to strict_state.here, or the first clear one; returns its gap [m]. A part of an arc is
+  // halved as long as the way between its ends is longer than they are deep.
+  S find_room(Clock::time_point begun) {
+    begin_parts();
+    // ends: parts become shorter
+    while (!parts_.empty() && best_ < tuning.hair * solver_.scale && !late(solver_, begun)) {
+      asks_.clear();
+      for (const ArcPart& part : parts_)
+        asks_.push_back({0.5 * (part.ends[0].value + part.ends[1].value), part.branch});
+      place();
+      std::vector<ArcPart> shorter;
+      for (std::size_t i = 0; i < poses_.size() && best_ < tuning.hair * solver_.scale; ++i) {
+        const ArcPart& part = parts_[i];
+        if (!poses_[i].there) continue;
+        const S gap = measure(poses_[i], -measure_way(part.ends[0], part.ends[1]));
+        add({{part.ends[0], poses_[i]}, {part.gaps[0], gap}, part.branch}, shorter);
+        add({{poses_[i], part.ends[1]}, {gap, part.gaps[1]}, part.branch}, shorter);
+      }
+      parts_.swap(shorter);
+    }
+    return best_;
+  }
+
+ private:
+  void begin_parts() {
+    std::vector<Piece> arcs;
+    find_arcs(question_, tuning.arc_end, tuning.arc_cells, arcs);
+    for (const Piece& arc : arcs) {
+      const double inset = (arc.high - arc.low) / 8192.0, low = arc.low + inset, width = arc.high - inset - low;
+      const int count = 2 + static_cast<int>(width / (tuning.arc_spacing * unit_of_free(form_.spec)));
+      for (int k = 0; k <= count; ++k) asks_.push_back({low + width * k / count, arc.branch});
+    }
+    place();
+    std::vector<S> ways(poses_.size() + 1, 0.0),
+        gaps(poses_.size());  // ways[i]: from the pose before, if they are joined
+    for (std::size_t i = 1; i < poses_.size(); ++i) {
+      const bool both = poses_[i - 1].there && poses_[i].there && asks_[i - 1].branch == asks_[i].branch;
+      if (both && poses_[i - 1].value < poses_[i].value) ways[i] = measure_way(poses_[i - 1], poses_[i]);
+    }
+    for (std::size_t i = 0; i < poses_.size(); ++i) {
+      if (poses_[i].there) gaps[i] = measure(poses_[i], -maximum(ways[i], ways[i + 1]));
+      if (ways[i] > 0.0) add({{poses_[i - 1], poses_[i]}, {gaps[i - 1], gaps[i]}, asks_[i].branch}, parts_);
+    }
+  }
+
+  void place() {
+    constexpr double alike[7] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+    poses_.resize(asks_.size());
+    list_ops().place(question_, {chain_, alike}, asks_.data(), static_cast<int>(asks_.size()), poses_.data());
+  }
+
+  // An estimate of the longest way of a point of the body between two poses [m].
+  S measure_way(const ArcPose& a, const ArcPose& b) const {
+    S most = 0.0;
+    for (int k = 0; k < 7; ++k) {
+      const S by = b.joints[k] - a.joints[k];
+      most = maximum(most, absolute(joints_.period[k] > 0.0 ? std::remainder(by, whole_turn) : by / solver_.scale));
+    }
+    return tuning.arc_lever * solver_.scale * most;
+  }
+
+  void add(const ArcPart& part, std::vector<ArcPart>& to) const {
+    const S way = measure_way(part.ends[0], part.ends[1]);
+    if (way > tuning.arc_finest * solver_.scale && maximum(part.gaps[0], part.gaps[1]) > -way) to.push_back(part);
+  }
+
+  S measure(const ArcPose& pose, S least) {
+    double* q = solver_.listed.q.data();
+    copy_configuration(solver_.problem(), solver_.start.data(), q);
+    for (int k = 0; k < 7; ++k) q[joints_.q_index[k]] = place_joint(joints_, form_.spec, k, pose.joints[k], near_[k]);
+    const S gap = measure_gap(solver_, q, least, suspect_);
+    if (gap > least && gap > best_) {
+      best_ = gap;
+      copy_configuration(solver_.problem(), q, solver_.strict_state.here.q);
+    }
+    return gap;
+  }
+
+  static constexpr double zeros[3] = {0.0, 0.0, 0.0};
+  SolverData& solver_;
+  const ClosedForm<double>& form_;
+  const FamilyQuestion<double> question_;
+  const ListedJoints joints_;
+  double near_[7], chain_[7];
+  Suspect suspect_;
+  S best_ = -HUGE_VAL;
+  std::vector<ArcAsk> asks_;
+  std::vector<ArcPose> poses_;
+  std::vector<ArcPart> parts_;
+};
+
+// If all listed poses collide: searches between them, then within the tolerance of the goal. Makes a pose that keeps
+// the limits the start. Otherwise it is open whether all poses collide, if the least deep one is within the tolerance.
+bool leave_listed(SolverData& solver, const SolverData& free, Clock::time_point begun) {
+  const int count = std::exchange(solver.colliding, 0);
+  const GoalSpec<S>& goal = solver.goals[0];
+  const bool curved = free.closed[0].spec.free_joint != FREE_NONE;
+  const S tolerance = goal.tolerance[0] + goal.tolerance[1] * solver.scale;
+  const S gap = curved ? ArcPoses(solver, free).find_room(begun) : find_least_deep(solver, free, count, begun);
+  if (gap > -tuning.leads_out * tolerance && leave_collision(solver, begun)) return true;
+  if (gap < -tolerance && !late(solver, begun)) solver.colliding = count;
+  return false;
 }
 
 // Makes the end of the last search without the limits the start, if it keeps them.
@@ -227,6 +367,7 @@ Listing list_poses(SolverData& solver, SolverData& free, bool reached, Suspect& 
   Listing found = start_at_listed(solver, free, form, values_for(form, 1), suspect, begun);
   if (!all && (found == Listing::MISSED || found == Listing::EMPTY))
     found = start_at_listed(solver, free, form, finer_values, suspect, begun);
+  if (found == Listing::MISSED && solver.colliding > 0 && leave_listed(solver, free, begun)) return Listing::FOUND;
   if (found == Listing::EMPTY && !reached)
     solver.proved_unreachable = decide_goals(free, free.targets.data(), solver.listed.q.data()) == Verdict::PROVED;
   const bool last =
@@ -261,7 +402,8 @@ bool find_candidate(SolverData& solver, SolverData& free, Clock::time_point begu
   for (int search = 1; search < tuning.free_searches && !late(solver, begun); ++search) {
     if (search_freely(free, search, begun) && start_at_end(solver, free, suspect)) return true;
   }
-  return solver.colliding > 0 && lists_serve(free) && leave_collision(solver, free, begun);
+  if (solver.colliding == 0 || !lists_serve(free)) return false;
+  return find_least_deep(solver, free, solver.colliding, begun) > -HUGE_VAL && leave_collision(solver, begun);
 }
 
 // Replaces the start by a pose that reaches the first level and keeps the limits; true if one is found.
