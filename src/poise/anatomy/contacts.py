@@ -27,7 +27,7 @@ from poise.arrays import Floats
 from poise.model import Box, Capsule, Model, Sphere
 from poise.model.geometry.surfaces import read_points
 
-__all__ = ["ContactPoint", "find_contacts"]
+__all__ = ["ContactPoint", "find_contacts", "map_into"]
 
 SOLE_LAYER = 0.01  # relative to the body's height
 SOLE_EDGE = 0.15  # relative to the length of a sole: the depth of its front and rear edge
@@ -59,7 +59,7 @@ def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Flo
     If that is not the rest pose, a foot with toes is read in the example pose in which it stands.
     """
     found: dict[str, ContactPoint] = {}
-    owners = {name: part.index for part in body.parts for name in part.frames}
+    owners = body.owners
     tall = body.tall
     for side in FEET:
         foot = roles.get(f"foot_{side}") or roles.get(f"ankle_{side}") or roles.get(f"knee_{side}")
@@ -75,7 +75,7 @@ def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Flo
 
 def find_touch(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats, foot: str) -> list[ContactPoint]:
     """Find the contact points of any frame, treated as a foot."""
-    owners = {name: part.index for part in body.parts for name in part.frames}
+    owners = body.owners
     return list(FootSole(model, roles, body, owners, "", foot, ahead, body.tall).touch().values())
 
 

@@ -49,8 +49,8 @@ def weigh_evidence(model: Model, names: RoleReport, shape: BodyShape) -> tuple[R
     claims = list_claims(names) if strong else read_claims(model, shape)
     if strong and do_contradict(names, shape):
         out.disagreements.append("the shape of the rest pose contradicts the names; give a clip: clip=")
-        shape = replace(shape, kind="", roles={}, limbs={}, notes=())
-    parts = {name: part.index for part in shape.body.parts for name in part.frames}
+        shape = replace(shape, kind="", roles={}, limbs={}, notes=(), ends=())
+    parts = shape.body.owners
     taken = {guess.frame: role for role, guess in shape.roles.items()}
     for role in sorted({*claims, *shape.roles}, key=find_table_place):
         judge = Judge(role, claims.get(role, {}), shape, parts, taken, strong)
@@ -95,7 +95,7 @@ def pair_sides(found: list[Role], limb: tuple[str, ...], frames: dict[str, list[
 
 def do_contradict(names: RoleReport, shape: BodyShape) -> bool:
     """Return whether the shape assigns most of the main roles to other parts than the names do."""
-    parts = {name: part.index for part in shape.body.parts for name in part.frames}
+    parts = shape.body.owners
     both = [
         (frame, shape.roles[role].frame) for role, frame in names.roles.items() if role in CORE and role in shape.roles
     ]
@@ -145,7 +145,8 @@ def follow_sides(shape: BodyShape, out: RoleDecisions) -> BodyShape:
     why = "" if shape.facing is None else f", by {shape.facing.why}"
     out.disagreements.append(f"sides called left by name are right by shape{why}; the names were followed")
     roles = {turn_role(role): replace(guess, certainty=0.8 * guess.certainty) for role, guess in shape.roles.items()}
-    return replace(shape, roles=roles, limbs={turn_role(name): limb for name, limb in shape.limbs.items()})
+    ends = tuple(replace(end, name=turn_role(end.name)) for end in shape.ends)
+    return replace(shape, roles=roles, ends=ends, limbs={turn_role(name): limb for name, limb in shape.limbs.items()})
 
 
 def swap_role(role: str) -> str:
@@ -173,11 +174,13 @@ class Judge:
     def decide(self, disagreements: list[str]) -> Guess | None:
         """Return the frame of the role, or None."""
         guess = self.shape.roles.get(self.role)
+        if not self.strong:
+            self.claims = {frame: claim for frame, claim in self.claims.items() if not self.is_at_middle(frame)}
         if not self.claims:
             return None if guess is None else replace(guess, why=f"shape: {guess.why}")
         if guess is None:
             frame = self.best_named()
-            if not self.strong and (not self.fits(frame) or self.is_at_elbow(frame)):
+            if not self.strong and not self.fits(frame):
                 return None
             sure, why = self.claims[frame]
             return Guess(frame, sure, f"name: {why}" if self.strong else "name")
@@ -278,9 +281,9 @@ class Judge:
         upper, lower = self.shape.body.parts[one], self.shape.body.parts[other]
         return limb.chain.index(one) < limb.chain.index(other) and is_twist_hinge(upper, lower.place - upper.place)
 
-    def is_at_elbow(self, frame: str) -> bool:
-        """Return whether a wrist is by name the forearm itself, whose frame is at the elbow."""
+    def is_at_middle(self, frame: str) -> bool:
+        """Return whether a hand or foot is by name the forearm or shin itself, whose frame is at the elbow or knee."""
         limb = self.limb
-        if self.part != "wrist" or limb is None or limb.middle is None:
+        if GROUPS.get(self.part) != "last" or limb is None or limb.middle is None:
             return False
         return frame == self.shape.body.parts[limb.middle].frame

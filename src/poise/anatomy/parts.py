@@ -35,6 +35,7 @@ class BodyPart:
         axis: The axis of a hinge, in the world; None for other joints.
         joint: The joint that moves it, or None.
         frames: All frames that move with it, its own first.
+        marks: The unlisted frames that move with it, such as geoms.
         ends: The positions of those frames, and the corners of the shapes fixed to them, (n, 3) [m].
         mass: The mass of the part [kg].
     """
@@ -49,6 +50,7 @@ class BodyPart:
     axis: Floats | None
     joint: Joint | None
     frames: tuple[str, ...]
+    marks: tuple[str, ...]
     ends: Floats
     mass: float
 
@@ -61,7 +63,7 @@ class Body:
         model: The model.
         parts: The parts, parents first.
         children: The indices of the children of each part.
-        places: The transform of every frame, by name.
+        places: The transform of every frame, by name, also of unlisted ones.
         up: The up direction, a unit vector.
         size: The longest edge of the bounding box of all joints [m].
     """
@@ -81,9 +83,14 @@ class Body:
     @property
     def tall(self) -> float:
         """The height between the lowest and highest frame [m], or the size if the body lies flat."""
-        heights = [self.height(T[:3, 3]) for T in self.places.values()]
+        heights = [self.height(self.places[name][:3, 3]) for name in self.model.frames]
         tall = max(heights) - min(heights)
         return tall if tall > FLAT_HEIGHT * self.size else self.size
+
+    @property
+    def owners(self) -> dict[str, int]:
+        """The index of the part that each frame belongs to, also for unlisted frames."""
+        return {name: part.index for part in self.parts for name in (*part.frames, *part.marks)}
 
     def list_below(self, part: int) -> list[int]:
         """List a part and its descendants, parents first."""
@@ -116,13 +123,18 @@ def list_parts(model: Model, q: ArrayLike, up: Floats) -> Body:
         own = owner[frame.parent]
         owner[name] = name if own is None or is_moving(joint) else own
         members.setdefault(str(owner[name]), []).append(name)
+    marks: dict[str | None, list[str]] = {}
+    for name in model.layout.frames[len(model.frames) :]:
+        frame = model.frame(name)
+        places[name] = places[str(frame.parent)] @ frame.offset.matrix
+        marks.setdefault(owner[frame.parent], []).append(name)
     numbers = {name: i for i, name in enumerate(members)}
     outlines = list_corners(model, world)
     parts: list[BodyPart] = []
     for name, frames in members.items():
         above = model.frame(name).parent
         parent = -1 if above is None else numbers[str(owner[above])]
-        parts.append(make_part(model, len(parts), frames, parent, places, outlines))
+        parts.append(make_part(model, len(parts), (frames, marks.get(name, [])), parent, places, outlines))
     children: list[list[int]] = [[] for _ in parts]
     for part in parts:
         if part.parent >= 0:
@@ -139,9 +151,15 @@ def is_moving(joint: Joint | None) -> bool:
 
 
 def make_part(
-    model: Model, index: int, frames: list[str], parent: int, places: dict[str, Floats], outlines: dict[str, Floats]
+    model: Model,
+    index: int,
+    together: tuple[list[str], list[str]],
+    parent: int,
+    places: dict[str, Floats],
+    outlines: dict[str, Floats],
 ) -> BodyPart:
-    """Make one part from the frames that move together."""
+    """Make one part from the listed and the unlisted frames that move together."""
+    frames, marks = together
     name = model.frame(frames[0]).joint
     joint = None if name is None else model.joint(name)
     joint = joint if is_moving(joint) else None
@@ -162,6 +180,7 @@ def make_part(
         axis=axis,
         joint=joint,
         frames=tuple(frames),
+        marks=tuple(marks),
         ends=np.asarray(ends, dtype=np.float64),
         mass=float(sum(model.frame(f).mass for f in frames)),
     )

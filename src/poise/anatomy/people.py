@@ -6,7 +6,7 @@ from poise.anatomy.role_search import roles as find_roles
 from poise.kinematics.carriers import find_first
 from poise.kinematics.samples import TURNS_FREELY
 from poise.model import Model
-from poise.model.derive import remodel, with_subject
+from poise.model.derive import list_specs, remodel, with_subject
 from poise.model.layout import name_frame
 from poise.model.memo import keep_with_model
 
@@ -78,4 +78,4 @@ def leave_alone(model: Model, person: str) -> Model:
 def cut_out(model: Model, person: str) -> Model:
     """Return one person of several as a separate model, with its parent joints and its example poses."""
     frames = {*model.subtree(person).frames, person, *model.ancestors(person)}
-    return remodel(model, [spec for spec in model.layout.specs if name_frame(spec) in frames])
+    return remodel(model, [spec for spec in list_specs(model) if name_frame(spec) in frames])

@@ -56,6 +56,7 @@ class Roles(Mapping[str, str]):
         notes: Remarks: parts without a frame of their own, wheels in place of legs.
         disagreements: Disagreements between names and shape, and the one that was followed.
         facing: The direction that the body faces, a unit vector in world coordinates, or None if unknown.
+        ends: The ends of limbs whose hand or foot has no frame, named by its role; `load` makes frames of them.
     """
 
     model_name: str
@@ -65,6 +66,7 @@ class Roles(Mapping[str, str]):
     notes: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
     facing: tuple[float, float, float] | None = None
+    ends: tuple[ContactPoint, ...] = ()
     _seen: Any = field(default=None, compare=False)  # the model, and its parts in the pose that was read
     _frames: dict[str, str] = field(init=False, compare=False, default_factory=dict)
 

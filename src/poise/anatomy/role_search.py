@@ -52,38 +52,41 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
 
 def search_roles(model: Model, frames: Floats | None) -> Roles:
     """Find the roles by names and by shape, in the rest pose or in frames of a clip, (frames, nq)."""
-    names = find_roles(model)
+    stated, names = dict(model.attachments.roles), find_roles(model)
     animal = read_named_quadruped(model, names, frames)
     if animal is not None:
-        return describe_animal(model, names, *animal)
+        return describe_animal(model, names, stated, *animal)
     shape = read_best_shape(model, frames)
     weighed, shape = weigh_evidence(model, names, shape)
-    found = keep_stated(model, weighed.found)
+    found = keep_stated(stated, weighed.found)
+    have = {role.role for role in found}
     shape = correct_kind(shape, {role.role: role.frame for role in found})
     return Roles(
         model_name=model.name,
         kind=shape.kind,
         scheme=names.scheme if names.is_known else "words" if any("name" in role.evidence for role in found) else "",
         found=tuple(sorted(found, key=lambda role: find_table_place(role.role))),
-        notes=tuple(note for note in shape.notes if note.split()[0] not in {role.role for role in found}),
+        notes=tuple(note for note in shape.notes if note.split()[0] not in have),
         disagreements=tuple(weighed.disagreements),
         facing=find_look_direction(shape, weighed.turned),
+        ends=tuple(end for end in shape.ends if end.name not in have),
         _seen=(model, shape.body),
     )
 
 
-def describe_animal(model: Model, names: RoleReport, own: list[Role], body: Body, ahead: Floats) -> Roles:
+def describe_animal(
+    model: Model, names: RoleReport, stated: dict[str, str], own: list[Role], body: Body, ahead: Floats
+) -> Roles:
     """Return the roles of a quadruped whose bones have the names of a person's, which readers of files state too."""
-    kept = [role for role in keep_stated(model, own) if role in own or names.roles.get(role.role) != role.frame]
+    kept = [role for role in keep_stated(stated, own) if role in own or names.roles.get(role.role) != role.frame]
     found = tuple(sorted(kept, key=lambda role: find_table_place(role.role)))
     x, y, z = ahead.tolist()
     scheme = names.scheme if names.is_known else "words"
     return Roles(model.name, "quadruped", scheme, found, facing=(x, y, z), _seen=(model, body))
 
 
-def keep_stated(model: Model, found: list[Role]) -> list[Role]:
-    """Return the roles corrected by those that the model states or denies."""
-    stated = dict(model.attachments.roles)
+def keep_stated(stated: dict[str, str], found: list[Role]) -> list[Role]:
+    """Return the roles corrected by those that a model states or denies."""
     kept = [role for role in found if stated.get(role.role, role.frame) == role.frame]
     have = {role.role for role in kept}
     given = [Role(role, frame, 1.0, "given") for role, frame in stated.items() if frame and role not in have]

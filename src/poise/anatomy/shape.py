@@ -6,17 +6,22 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from poise.anatomy.contacts import ContactPoint, map_into
 from poise.anatomy.digits import name_digits
 from poise.anatomy.limbs import LimbChain
 from poise.anatomy.look_direction import Facing, find_facing
+from poise.anatomy.outlines import find_half_extent
 from poise.anatomy.parts import Body
 from poise.anatomy.stance import BodyStance, Limbs, find_stance, is_star
 from poise.anatomy.symmetry import BodySymmetry
 from poise.anatomy.trunk import read_trunk
+from poise.arrays import Floats
+from poise.model import Capsule, Shape, Sphere
 
 __all__ = ["NO_LEGS", "BodyShape", "Guess", "read_shape"]
 
 NO_LEGS = "it has no legs"
+LEAST_END = 0.4  # of the distance between the last joint and the upper bone: least distance of a foot from that joint
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class BodyShape:
         body: Its parts.
         symmetry: Its symmetry plane, or None.
         stance: Its legs and arms.
+        limbs: Its limbs by name.
+        ends: The ends of limbs without a frame there, by role: hand_l, foot_fr.
     """
 
     kind: str
@@ -50,6 +57,7 @@ class BodyShape:
     symmetry: BodySymmetry | None = None
     stance: BodyStance | None = None
     limbs: dict[str, LimbChain] = field(default_factory=dict)
+    ends: tuple[ContactPoint, ...] = ()
 
 
 def read_shape(body: Body, symmetry: BodySymmetry | None) -> BodyShape:
@@ -73,11 +81,12 @@ def read_shape(body: Body, symmetry: BodySymmetry | None) -> BodyShape:
     if stance.arms is not None:
         limbs.update(name_sides(body, facing, stance.arms, "arm", ""))
     roles: dict[str, tuple[str, float, str]] = {}
+    ends: list[ContactPoint] = []
     notes = [f"the leg at {body.parts[k].frame!r} has no partner" for k in stance.lone]
     for name, limb in limbs.items():
         pair = next(p for p in (*legs, stance.arms) if p is not None and limb in (p.first, p.second))
         sure = pair.pair.alike * (0.6 + 0.4 * facing.certainty)
-        roles.update(name_joints(body, name, limb, sure, notes))
+        roles.update(name_joints(body, name, limb, sure, notes, ends))
     roles.update(read_trunk(body, symmetry, stance, facing, legs, kind, notes))
     if stance.wheels:
         wheels = ", ".join(body.parts[k].frame for k in stance.wheels[:4])
@@ -85,7 +94,7 @@ def read_shape(body: Body, symmetry: BodySymmetry | None) -> BodyShape:
     elif not legs:
         notes.append(f"{NO_LEGS}: no pair of limbs reaches the ground below its trunk")
     guesses = {role: Guess(frame, round(min(sure, 1.0), 3), why) for role, (frame, sure, why) in roles.items()}
-    return BodyShape(kind, guesses, tuple(notes), body, facing, symmetry, stance, limbs)
+    return BodyShape(kind, guesses, tuple(notes), body, facing, symmetry, stance, limbs, tuple(ends))
 
 
 def list_suffixes(count: int) -> tuple[str, ...]:
@@ -114,9 +123,9 @@ REASONS = {
 
 
 def name_joints(
-    body: Body, name: str, limb: LimbChain, sure: float, notes: list[str]
+    body: Body, name: str, limb: LimbChain, sure: float, notes: list[str], ends: list[ContactPoint]
 ) -> dict[str, tuple[str, float, str]]:
-    """Name the joints of a limb, leg_l or arm_r; missing parts are added to the notes."""
+    """Name the joints of a limb, leg_l or arm_r; missing parts are added to the notes, its end to the ends."""
     kind, side = name.split("_")
     table = LEG if kind == "leg" else ARM
     found: dict[str, tuple[str, float, str]] = {}
@@ -144,6 +153,7 @@ def name_joints(
         else:
             last = body.parts[limb.chain[-1]].frame
             notes.append(f"{end}_{side} has no frame of its own: nothing moves or is named beyond {last!r}")
+            ends += find_end(body, limb, f"{end}_{side}")
     elif kind == "arm":
         found.update(name_digits(body, limb, side, 0.7 * sure))
     return found
@@ -152,7 +162,34 @@ def name_joints(
 def find_end_frame(body: Body, limb: LimbChain) -> str | None:
     """Find a frame fixed to the last part of a limb far from its joint, such as the foot of a robot dog."""
     last = body.parts[limb.chain[-1]]
-    upper = body.parts[limb.upper].place
-    off = {name: float(np.linalg.norm(body.places[name][:3, 3] - last.place)) for name in last.frames[1:]}
+    names = (*last.frames[1:], *last.marks)
+    off = {name: float(np.linalg.norm(body.places[name][:3, 3] - last.place)) for name in names}
     far = max(off, key=lambda name: off[name], default=None)
-    return far if far is not None and off[far] > 0.4 * float(np.linalg.norm(last.place - upper)) else None
+    return far if far is not None and off[far] > find_least_end(body, limb) else None
+
+
+def find_least_end(body: Body, limb: LimbChain) -> float:
+    """Return the least distance of a foot or hand from the last joint of its limb [m]."""
+    return LEAST_END * float(np.linalg.norm(body.parts[limb.chain[-1]].place - body.parts[limb.upper].place))
+
+
+def find_end(body: Body, limb: LimbChain, role: str) -> list[ContactPoint]:
+    """Return the end of a limb without a frame there: that of its outermost solid, if it is far from the last joint."""
+    last = body.parts[limb.chain[-1]]
+    solids = [shape for shape in body.model.shapes if shape.frame in last.frames]
+    points = [limb.end, *list_solid_ends(body, [shape for shape in solids if shape.use != "visual"] or solids)]
+    place = max(points[1:] or points, key=lambda point: float(np.linalg.norm(point - last.place)))
+    if float(np.linalg.norm(place - last.place)) <= find_least_end(body, limb):
+        return []
+    return [ContactPoint(role, last.frame, map_into(body, last.frame, place), "shapes" if points[1:] else "mass")]
+
+
+def list_solid_ends(body: Body, shapes: list[Shape]) -> list[Floats]:
+    """List the middles of the sides of some solids; of round ones, the centres of their ends."""
+    out: list[Floats] = []
+    for shape in shapes:
+        half, T = find_half_extent(shape.shape), body.places[shape.frame] @ shape.offset.matrix
+        if half is not None:
+            round_by = shape.shape.radius if isinstance(shape.shape, (Sphere, Capsule)) else 0.0
+            out += [T[:3, 3] + sign * (half[k] - round_by) * T[:3, k] for k in range(3) for sign in (-1.0, 1.0)]
+    return out

@@ -29,7 +29,7 @@ def stand_on(body: Body, roles: Mapping[str, str], foot: str) -> Body:
     T, after = places[0::2], places[1::2]
     heights = T[:, :, :3, 3] @ body.up
     floor = float(heights.min())
-    own = next(part.index for part in body.parts if foot in part.frames)
+    own = body.owners[foot]
     below = np.array([at[name] for k in body.list_below(own) for name in body.parts[k].frames])
     hips = (heights[:, at[roles["pelvis"]]] if "pelvis" in roles else heights.max(axis=1)) - floor
     high = np.flatnonzero(hips >= HIP_HEIGHT_SHARE * np.percentile(hips, 95.0))
@@ -38,6 +38,6 @@ def stand_on(body: Body, roles: Mapping[str, str], foot: str) -> Body:
     low = high[feet[high] <= np.percentile(feet[high], 5.0) + FOOT_HEIGHT * tall]
     speeds = np.linalg.norm(after[low][:, below, :3, 3] - T[low][:, below, :3, 3], axis=2).max(axis=1)
     slow = low[np.argsort(speeds, kind="stable")[: max(1, round(SLOW_SHARE * len(low)))]]
-    ups = np.einsum("tji,j->ti", T[slow, at[foot], :3, :3], body.up)
+    ups = np.einsum("tji,j->ti", model.fk(clip[0::2][slow], foot)[:, :3, :3], body.up)
     best = int(slow[int(np.argmax(ups @ np.median(ups, axis=0)))])
     return list_parts(model, clip[2 * best], body.up)

@@ -19,7 +19,7 @@ import numpy as np
 from poise.errors import FormatError, InvalidValue, PoiseError, name_not_found
 from poise.kinematics import Pose
 from poise.model import BallRange, Box, Capsule, Cylinder, Mesh, Mimic, Model, ModelBuilder, Object, Path, Sphere
-from poise.model.derive import with_example_poses, with_subject
+from poise.model.derive import list_specs, with_example_poses, with_subject
 from poise.model.spec import FrameSpec, JointSpec
 from poise.spatial import Rotation, Transform
 
@@ -49,7 +49,7 @@ def encode_model(model: Model) -> dict[str, Any]:
         "notes": list(model.file_notes),
         "up": model.up,
         "units": model.units,
-        "parts": [encode_joint(s) if isinstance(s, JointSpec) else encode_frame(s) for s in model.layout.specs],
+        "parts": [encode_joint(s) if isinstance(s, JointSpec) else encode_frame(s) for s in list_specs(model)],
         "shapes": [encode_shape(shape) for shape in model.shapes],
         "poses": {name: np.asarray(q).tolist() for name, q in model.poses.items()},
         "roles": {role: frame or None for role, frame in model.attachments.roles},

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
-from poise.anatomy import roles
+from poise.anatomy import ContactPoint, roles
 from poise.anatomy.bone_names.matcher import LEAST_REPORT_CONFIDENCE, RoleReport, find_roles
 from poise.files.source import Source
 from poise.model import Model, ModelBuilder
 from poise.model.derive import with_late_roles
-from poise.model.spec import JointSpec
+from poise.model.spec import FrameSpec, JointSpec
+from poise.spatial import Transform
 
 __all__ = ["give_roles", "read_names"]
 
@@ -33,12 +35,20 @@ def give_roles(model: Model, source: Source) -> Model:
     return with_late_roles(model, partial(list_new_roles, notes=notes))
 
 
-def list_new_roles(model: Model, notes: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the roles that a model does not have yet, and its new notes, including one about these roles."""
+def list_new_roles(model: Model, notes: Sequence[str]) -> tuple[dict[str, str], list[str], list[FrameSpec]]:
+    """Return the roles that a model does not have yet, its new notes, and frames at the ends of limbs without one."""
     found, how = find_new_roles(model)
+    ends = [] if not found else [mark_end(end) for end in roles(model).ends if end.name not in model.layout.frames]
+    found |= {end.name: end.name for end in ends}
     more = " more" if model.roles else ""
     lines = [f"roles: {len(found)}{more} {how}"] if found or (how and not model.roles) else []
-    return found, [*notes, *lines]
+    return found, [*notes, *lines], ends
+
+
+def mark_end(end: ContactPoint) -> FrameSpec:
+    """Return an unlisted frame at the end of a limb, named by its role."""
+    offset = Transform(None, end.point)
+    return replace(FrameSpec.make(end.name, end.frame, offset, 0.0, (0.0, 0.0, 0.0)), listed=False)
 
 
 def find_new_roles(model: Model) -> tuple[dict[str, str], str]:

@@ -14,6 +14,7 @@ from poise.kinematics import Motion, Pose
 from poise.kinematics.together import MotionWithObjects
 from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Object, Shape, Sphere
 from poise.model.attachments import UNITS, Attachments
+from poise.model.derive import list_specs
 from poise.model.joints.joint import Mimic
 from poise.model.joints.kinds import KINDS
 from poise.model.layout import Layout
@@ -86,8 +87,8 @@ def warn_of_units(model: Model, format_name: str) -> str:
 @keep_with_model
 def scale_model(model: Model, factor: float) -> Model:
     """Return the same body with every length multiplied by `factor`."""
-    layout = model.layout
-    specs = [scale_spec(spec, layout, factor) for spec in layout.specs]
+    declared, layout = list_specs(model), model.layout
+    specs = [scale_spec(spec, layout, factor) for spec in declared]
     old = model.attachments
     attached = replace(
         old,
@@ -212,7 +213,7 @@ def with_up(model: Model, up: str) -> Model:
         return model
     axes = np.eye(3)
     turn = Transform(Rotation.between(axes[model.up_axis], axes["xyz".index(up)]))
-    specs = [replace(s, offset=turn @ s.offset) if s.parent is None else s for s in model.layout.specs]
+    specs = [replace(s, offset=turn @ s.offset) if s.parent is None else s for s in list_specs(model)]
     return rebuild(model, specs, replace(model.attachments, up=up, subject=None))
 
 
@@ -240,7 +241,7 @@ def add_free_root(model: Model) -> Model:
     """Return the body with a free root joint (six degrees of freedom); unchanged if it has one."""
     if is_floating(model.layout):
         return model
-    roots = [spec for spec in model.layout.specs if spec.parent is None]
+    roots = [spec for spec in list_specs(model) if spec.parent is None]
     taken = {*model.frames, *(joint.name for joint in model.joints)}
     name = "root"
     while name in taken:

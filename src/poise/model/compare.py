@@ -24,6 +24,7 @@ def name_mismatch(given: Model, wanted: Model) -> str:
 
 def find_difference(one: Model, other: Model) -> str:
     """Describe the first difference between two models."""
+    keys = (one.attachments.key(), other.attachments.key())
     parts = [{spec.name: spec for spec in model.layout.specs} for model in (one, other)]
     for mine, others in (parts, parts[::-1]):
         alone = [name for name in mine if name not in others]
@@ -35,7 +36,6 @@ def find_difference(one: Model, other: Model) -> str:
         found = find_other_field(spec, parts[1][name])
         if found:
             return f"{name!r} has another {found}"
-    keys = (one.attachments.key(), other.attachments.key())
     found = next((word for word, a, b in zip(ATTACHED, *keys, strict=True) if a != b), "")
     return f"they differ in their {found}" if found else "nothing differs"
 

@@ -18,7 +18,7 @@ from poise.model.attachments import Attachments
 from poise.model.geometry.shapes import Shape
 from poise.model.joints.joint import Frame, Joint
 from poise.model.joints.kinds import KINDS
-from poise.model.members import list_ranged
+from poise.model.members import list_ranged, make_frames
 from poise.model.memo import Memo, MemoSlot
 from poise.model.spec import FrameSpec, JointSpec, freeze, read_vector
 from poise.spatial import Rotation, Transform
@@ -33,6 +33,7 @@ __all__ = [
     "clamp",
     "cut_subtree",
     "draw_configurations",
+    "list_specs",
     "lock_joints",
     "make_late",
     "resolve_role",
@@ -44,7 +45,8 @@ __all__ = [
     "with_subject",
 ]
 
-RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # additional roles, and notes on them
+RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str], Sequence[FrameSpec]]]
+"""Finds additional roles, notes on them, and the unlisted frames of roles that no frame of the file has."""
 RANGED = MemoSlot[tuple[NDArray[np.intp], NDArray[np.intp]]]("numbers of q with a range, and their velocities")
 SPHERE_READER = Hook[Callable[["Model", str | PathLike[str]], "Model"]]()  # `poise.formats.curobo`
 ROLE_SLOTS = ("attachments", "file_notes", "roles")  # the slots of a Model that contain its roles
@@ -112,7 +114,7 @@ def add_spec(model: Model, spec: FrameSpec) -> Model:
     while spec.parent is not None and not model.frame(spec.parent).listed:  # an unlisted frame has no children
         above = model.frame(spec.parent)
         spec = replace(spec, parent=above.parent, offset=above.offset @ spec.offset)
-    return remodel(model, [*model.layout.specs, spec])
+    return remodel(model, [*list_specs(model), spec])
 
 
 def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()) -> Model:
@@ -161,8 +163,11 @@ def with_late_roles(model: Model, find: RoleFinder) -> Model:
 def settle_roles(model: Model) -> None:
     """Find the roles that `with_late_roles` deferred."""
     plain, find = model._late
-    whole = with_roles(plain, *find(plain))
-    for slot in ("native_body", *ROLE_SLOTS):
+    found, notes, frames = find(plain)
+    body = reattach(plain, plain.attachments, specs=[*plain.layout.specs, *frames]) if frames else plain
+    whole = with_roles(body, found, notes)
+    model._frames.update(make_frames(whole.layout))
+    for slot in ("native_body", "layout", *ROLE_SLOTS):
         object.__setattr__(model, slot, getattr(whole, slot))
 
 
@@ -179,6 +184,12 @@ def make_late(slot: Any) -> property:
     return property(read_slot, slot.__set__)
 
 
+def list_specs(model: Model) -> tuple[JointSpec | FrameSpec, ...]:
+    """List the specs of a model, including frames of roles that are found on first use."""
+    model.roles.keys()  # finds them now
+    return model.layout.specs
+
+
 def resolve_role(model: Model, frame: str | Frame | None) -> str:
     """Return the frame of a name unknown to the kernels: a role that is found on first use."""
     try:
@@ -189,20 +200,18 @@ def resolve_role(model: Model, frame: str | Frame | None) -> str:
 
 def cut_subtree(model: Model, root: str) -> Model:
     """Return the subtree of frame `root`; a follower whose leader is outside gets its own coordinate."""
-    layout = model.layout
+    declared, layout = list_specs(model), model.layout
     inside = {layout.frames.index(root)}
     for i in layout.order:
         if layout.parents[i] in inside:
             inside.add(i)
-    top = layout.specs[layout.frames.index(root)]
+    top = declared[layout.frames.index(root)]
     specs: list[JointSpec | FrameSpec] = [FrameSpec(root, None, Transform.identity(), top.mass, top.center)]
     kept = {
-        spec.name
-        for i, spec in enumerate(layout.specs)
-        if i in inside and spec is not top and isinstance(spec, JointSpec)
+        spec.name for i, spec in enumerate(declared) if i in inside and spec is not top and isinstance(spec, JointSpec)
     }
     notes = []
-    for spec in (s for i, s in enumerate(layout.specs) if i in inside and s is not top):
+    for spec in (s for i, s in enumerate(declared) if i in inside and s is not top):
         if isinstance(spec, JointSpec) and spec.mimic and spec.mimic.joint not in kept:
             notes.append(f"joint {spec.name!r} no longer mimics {spec.mimic.joint!r}, which is not in this part.")
             specs.append(replace(spec, mimic=None))
@@ -228,7 +237,7 @@ def lock_joints(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
             values[joint.name] = np.array([joint.mimic.ratio * leader + joint.mimic.offset])
     specs = [
         fix_joint(model, spec, values[spec.name]) if isinstance(spec, JointSpec) and spec.name in values else spec
-        for spec in model.layout.specs
+        for spec in list_specs(model)
     ]
     for i, spec in enumerate(model.layout.specs):
         if isinstance(spec, JointSpec) and spec.kind == "uniform_scale" and spec.name in values:

@@ -163,7 +163,14 @@ class Model(NotebookCell):
         raise AttributeError(f"a Model is frozen: {name!r} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return derive.remake, (type(self), self.name, self.layout.specs, self.source, self.file_notes, self.attachments)
+        return derive.remake, (
+            type(self),
+            self.name,
+            derive.list_specs(self),
+            self.source,
+            self.file_notes,
+            self.attachments,
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -174,7 +181,7 @@ class Model(NotebookCell):
         return hash((self.name, self.nq, self.frames))
 
     def _key(self) -> tuple[Any, ...]:
-        return (*(spec.key() for spec in self.layout.specs), self.attachments.key())
+        return (*(spec.key() for spec in derive.list_specs(self)), self.attachments.key())
 
     # -------------------------------------------------------------------------------------------- names
 

@@ -151,7 +151,7 @@ def describe_roles(rig: Rig, goals: list[str], catalogue: GoalCatalogue, own: Ha
     model, handle = rig.model, own.handle
     return {
         **{name: getattr(handle, name) for name in ("name", "kind", "stands", "tool", "mirror")},
-        "frame": model.frames.index(model.frame(handle.frame).name),
+        "frame": model.layout.frames.index(model.frame(handle.frame).name),
         "goals": {role: [goals.index(name) for name in names] for role, names in own.goals.items()},
         "loose": [goals.index(name) for names in own.goals.values() for name in names if name.endswith(".flat")],
         "held": own.held,

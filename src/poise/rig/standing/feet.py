@@ -32,6 +32,7 @@ EDGE_SHARE = 0.1  # of the length of a sole: distance from its foremost or rearm
 REAR_NAMES = ("heel", "sole_3", "sole_4")
 SHORTEST_SOLE = 0.01  # relative to L: a shorter sole is a point
 SOLE_PER_ANKLE_HEIGHT = 0.6  # relative to the height of the ankle: a shorter sole is the end of a leg, and a point
+ROUND_FOOT = 0.06  # relative to L: largest radius of a round foot
 LEG_VELOCITIES = 5  # needed to hold the ball of a foot and its side; with fewer the foot is a point
 ANKLE_PER_LEG = 0.09  # height of a person's ankle relative to the length of the leg
 GUESSED_SOLE = ((1.6, -0.8), (0.5, -0.5))  # of the ankle's height, ahead and to the sides: an unknown sole
@@ -81,13 +82,14 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> FootGeometry
     toes = find_toes(model, parts, own)
     contacts = find_sole(model, own, toes)
     points: list[Place] = [(contact.frame, contact.point) for contact in contacts]
-    if len(points) == 1 and toes is None:
+    is_point = count_above(model, own) < LEG_VELOCITIES
+    if len(points) == 1 and toes is None and not is_point:
         points += guess_sole(model, own, points[0])
     T = model.fk(model.rest, own)
     at = {point: T[:3, :3].T @ (find_place(model, point) - T[:3, 3]) for point in points}  # in the foot's own axes
     up = T[:3, :3].T @ model.up_direction
-    ahead = find_foot_ahead(model, own, toes, points)
-    if ahead is None or count_above(model, own) < LEG_VELOCITIES:
+    ahead = None if is_point else find_foot_ahead(model, own, toes, points)
+    if ahead is None:
         return stand_on_point(model, own, frame, list(at.values()), up)
     ahead = T[:3, :3].T @ ahead
     if q is not None and is_line(model, list(at.values()), ahead):
@@ -128,12 +130,16 @@ def split_sole(contacts: Sequence[ContactPoint], along: dict[Place, float]) -> t
 
 
 def stand_on_point(model: Model, own: str, frame: str, places: list[Floats], up: Floats) -> FootGeometry:
-    """Return a foot that is a point: its handle if that is on the ground, otherwise the centre of its lowest points."""
+    """Return a foot that is a point: its handle if that is near the ground, otherwise the centre of its lowest points.
+
+    The handle of a round foot is its middle, which stays in place while the foot rolls.
+    """
     T = model.fk(model.rest, own)
     handle = T[:3, :3].T @ (model.fk(model.rest, frame)[:3, 3] - T[:3, 3])
     low = min(float(place @ up) for place in places)
     ends = [place for place in places if float(place @ up) < low + LAYER * model.length]
-    ball = handle if float(handle @ up) < low + LAYER * model.length else np.mean(ends, axis=0)
+    touch = np.mean(ends, axis=0)
+    ball = handle if float(np.linalg.norm(handle - touch)) < ROUND_FOOT * model.length else touch
     return FootGeometry(own, make_triple(ball), None, None, make_triple(up), ((own, make_triple(ball)),), ())
 
 

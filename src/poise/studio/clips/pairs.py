@@ -11,7 +11,7 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carriers import find_root
-from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.parts import find_rigid_parts, pick_frame
 from poise.model import Model
 from poise.motion import Mapping, Pair
 from poise.pictures.body.flesh import Color
@@ -93,8 +93,8 @@ def list_ends(mapping: Mapping, bodies: tuple[Model, Model], places: tuple[Float
     """
     out = np.zeros((len(mapping), 2, 3))
     for k, pair in enumerate(mapping):
-        out[k, 0] = places[0][bodies[0].frames.index(pair.source), :3, 3]
-        out[k, 1] = places[1][bodies[1].frames.index(pair.target), :3, 3]
+        for side, frame in enumerate((pair.source, pair.target)):
+            out[k, side] = pick_frame(bodies[side], frame, places[side])[:3, 3]
     return out
 
 

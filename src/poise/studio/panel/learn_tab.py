@@ -9,6 +9,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import PoiseError
+from poise.kinematics.parts import pick_frame
 from poise.spatial import Rotation
 from poise.studio.markup import PLAIN, SMALL, fill
 from poise.studio.panel.charts import describe_step, draw_bars, draw_errors
@@ -161,7 +162,7 @@ class LearnTab:
         size = LONGEST_ARROW * self.session.puppet.size / max(float(half[0]), 1e-12)
         self._ball.scale = tuple(float(v) for v in np.maximum(size * half, 2e-3 * self.session.puppet.size))
         self._ball.wxyz = Rotation.from_matrix(axes).wxyz
-        self._ball.position = T[model.frames.index(frame)][:3, 3]
+        self._ball.position = pick_frame(model, frame, T)[:3, 3]
         self._ball.visible = True
 
     # ------------------------------------------------------------------------------------------ null space

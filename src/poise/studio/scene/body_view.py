@@ -98,10 +98,10 @@ class BodyView:
     def find_node(self, frame: str) -> tuple[str, Floats] | None:
         """Return the node that carries a frame rigidly, and the frame's transform in it; None if it is not drawn."""
         parts = find_rigid_parts(self.model)
-        T = dict(zip(self.model.frames, self.model.fk(np.array(self.model.rest)), strict=True))
         for k, part in enumerate(self.flesh):
             if parts[part.frame] == parts[frame]:
-                return self.names[k], np.linalg.inv(T[part.frame]) @ T[frame]
+                above, own = (self.model.fk(self.model.rest, name) for name in (part.frame, frame))
+                return self.names[k], np.linalg.inv(above) @ own
         return None
 
     def show(self, T: Floats) -> None:

@@ -36,7 +36,7 @@ def shape_grip(model: Model, handle: Handle, q: Floats, size: float) -> GripShap
 
     Bubbles are around hands and feet, the halo over the head, the belt around the pelvis, diamonds at knees and elbows.
     """
-    T = model.fk(q)[model.frames.index(handle.frame)]
+    T = model.fk(q, handle.frame)
     unit = UNIT * size
     up = model.up_direction
     front = np.roll(up, 1)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from poise.arrays import Floats
+from poise.kinematics.parts import pick_frame
 from poise.model import Model
 from poise.pictures.body.flesh import Color
 from poise.rig import Handle
@@ -71,8 +72,7 @@ class Grips:
         self.gizmos: dict[int, Any] = {}
         self.pins_by_click = True  # otherwise clicks select the part underneath, see rings.py
         self.turning: set[int] = set()  # viewers who are using their gizmo
-        self.frames = {name: puppet.model.frames.index(h.frame) for name, h in puppet.handles.items()}
-        self.frames = {name: k for name, k in self.frames.items() if is_moved(puppet.model, puppet.handles[name].frame)}
+        self.frames = {name: h.frame for name, h in puppet.handles.items() if is_moved(puppet.model, h.frame)}
         self.looks = {
             name: shape_grip(puppet.model, puppet.handles[name], puppet.q, puppet.size) for name in self.frames
         }
@@ -281,7 +281,7 @@ class Grips:
     def show(self, T: Floats, frame: FrameResult) -> None:
         """Update the grips in the colours of their states, and draw a red line at each missed one."""
         for name in self.loose:
-            at = T[self.frames[name]]
+            at = pick_frame(self.puppet.model, self.frames[name], T)
             self.nodes[name].wxyz = Rotation.from_matrix(at[:3, :3]).wxyz
             self.nodes[name].position = self.find_place(name, T)
         for name, node in self.nodes.items():
@@ -292,14 +292,14 @@ class Grips:
         for viewer, gizmo in list(self.gizmos.items()):
             name = self.chosen.get(viewer, "")
             if name in self.frames and viewer not in self.turning:
-                at = T[self.frames[name]]
+                at = pick_frame(self.puppet.model, self.frames[name], T)
                 gizmo.wxyz, gizmo.position = Rotation.from_matrix(at[:3, :3]).wxyz, at[:3, 3]
         self.show_misses(T, frame)
 
     def find_place(self, name: str, T: Floats | None = None) -> Floats:
         """Return the position of a grip in the world [m]."""
         frames = self.puppet.model.fk(self.puppet.q) if T is None else T
-        at = frames[self.frames[name]]
+        at = pick_frame(self.puppet.model, self.frames[name], frames)
         out: Floats = at[:3, 3] + at[:3, :3] @ self.looks[name].offset
         return out
 
@@ -321,7 +321,8 @@ class Grips:
         for name in frame.missed:
             wanted = self.puppet.find_target(name)
             if wanted is not None:
-                pairs.append((T[self.frames[name]][:3, 3], wanted if wanted.ndim == 1 else wanted[:3, 3]))
+                at = pick_frame(self.puppet.model, self.frames[name], T)[:3, 3]
+                pairs.append((at, wanted if wanted.ndim == 1 else wanted[:3, 3]))
         if pairs:
             self.thread.points = np.array(pairs, dtype=np.float32)
             self.target.position = pairs[0][1]
