@@ -71,7 +71,7 @@ def test_files_keep_the_unit_of_the_body(studio: Studio, clip: Motion, tmp_path)
 
 
 @pytest.mark.slow
-def test_a_second_body_has_its_size_next_to_the_first(studio: Studio, clip: Motion) -> None:
+def test_a_second_body_has_its_size_next_to_the_first(studio: Studio) -> None:
     second = studio.second_body
     assert studio.carry(write_in("cmu").model)
     assert wait_until(lambda: second.carried is not None and second.background.task is None)

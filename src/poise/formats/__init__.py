@@ -114,6 +114,7 @@ def load_motion(
     up: str | None = None,
     clip: str | int | None = None,
     model: Model | None = None,
+    keep_rest: bool = False,
 ) -> Motion:
     """Return a motion from a file: BVH, glTF, a table (CSV, NPZ, Parquet), AMASS.
 
@@ -123,12 +124,14 @@ def load_motion(
         up: "y" or "z" rotates the body so that this axis points up; None keeps the file's axes.
         clip: The name or index of the animation, if the file has several (default: the first).
         model: The body of the motion, if the file contains only numbers.
+        keep_rest: True keeps a first frame that only shows the rest pose, such as the T-pose of many BVH recordings.
+            Otherwise it is left out, with a note: the motion does not continue it.
 
     Raises:
         FormatError: The file is missing, malformed, or has no motion.
         MissingExtra: The reader needs a package that is not installed; the message has the command.
     """
-    options = check_options(ReadOptions(scale=scale, up=up, clip=clip, model=model))
+    options = check_options(ReadOptions(scale=scale, up=up, clip=clip, model=model, keep_rest=keep_rest))
     motion = read(Source.open(convert_path(path)), "read_motion", options)
     assert isinstance(motion, Motion)
     return motion

@@ -24,6 +24,7 @@ class ReadOptions:
         package_path: Folders that are searched for the packages with a robot's meshes.
         within: The folder outside of which no referenced file is opened; "" for no restriction.
         srdf: The SRDF of a URDF; None to search next to it.
+        keep_rest: Whether to keep a first frame of a motion that only shows the rest pose.
     """
 
     base: str = "fixed"
@@ -34,6 +35,7 @@ class ReadOptions:
     package_path: tuple[str, ...] = ()
     within: str = ""
     srdf: str | None = None
+    keep_rest: bool = False
 
 
 def look_source(source: Source, options: ReadOptions) -> LookSource:

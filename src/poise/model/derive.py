@@ -156,6 +156,7 @@ def with_late_roles(model: Model, find: RoleFinder) -> Model:
     for slot in {*type(model).__slots__} - {*ROLE_SLOTS, "_late"}:
         object.__setattr__(out, slot, getattr(model, slot))
     object.__setattr__(out, "memo", Memo())
+    object.__setattr__(out, "_frames", {})
     object.__setattr__(out, "_late", (model, find))
     return out
 

@@ -269,7 +269,8 @@ class Model(NotebookCell):
         try:
             return self.native_body.fk(q, frame)
         except NameNotFound:  # possibly a role that was not used before
-            return self.native_body.fk(q, derive.resolve_role(self, frame))
+            known = derive.resolve_role(self, frame)  # may replace native_body
+            return self.native_body.fk(q, known)
 
     def jacobian(
         self,
@@ -293,7 +294,8 @@ class Model(NotebookCell):
         try:
             J = self.native_body.jacobian(q, frame, point, reference)
         except NameNotFound:
-            J = self.native_body.jacobian(q, derive.resolve_role(self, frame), point, reference)
+            known = derive.resolve_role(self, frame)  # may replace native_body
+            J = self.native_body.jacobian(q, known, point, reference)
         return J if columns is None else J[..., find_columns(self, columns)]
 
     def jacobian_dot(
@@ -310,7 +312,8 @@ class Model(NotebookCell):
         try:
             dJ = self.native_body.jacobian_dot(q, v, frame, point, reference)
         except NameNotFound:
-            dJ = self.native_body.jacobian_dot(q, v, derive.resolve_role(self, frame), point, reference)
+            known = derive.resolve_role(self, frame)  # may replace native_body
+            dJ = self.native_body.jacobian_dot(q, v, known, point, reference)
         return dJ if columns is None else dJ[..., find_columns(self, columns)]
 
     def hessian(self, q: ArrayLike, frame: str | Frame, *, columns: Sequence[str | Joint] | None = None) -> Array:
@@ -321,7 +324,8 @@ class Model(NotebookCell):
         try:
             H = self.native_body.hessian(q, frame)
         except NameNotFound:
-            H = self.native_body.hessian(q, derive.resolve_role(self, frame))
+            known = derive.resolve_role(self, frame)  # may replace native_body
+            H = self.native_body.hessian(q, known)
         chosen = slice(None) if columns is None else find_columns(self, columns)
         return H[..., chosen, :][..., chosen]
 

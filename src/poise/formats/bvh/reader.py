@@ -25,6 +25,7 @@ from poise.formats.bvh.writer import write_model, write_motion, write_pose
 from poise.formats.options import ReadOptions
 from poise.formats.roles import give_roles
 from poise.kinematics import Motion
+from poise.kinematics.rest_frames import COMPARED, begins_at_rest
 from poise.model import Model
 from poise.model.derive import with_example_poses
 
@@ -51,7 +52,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     Raises:
         FormatError: The file, or its motion, is malformed.
     """
-    model, _, clip = read(source, options)
+    model, _, clip = read(source, replace(options, keep_rest=True))
     del clip
     return model
 
@@ -97,7 +98,19 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, BvhClip 
         nodes = find_lengths(source, nodes, clip.rows[0])
         clip = replace(clip, rows=keep_offsets(source, nodes, clip.rows))
     model, columns = build(source, nodes, options)
-    return give_roles(add_examples(model, columns, clip), source), columns, clip
+    model = add_examples(model, columns, clip)
+    if clip is not None and not options.keep_rest:
+        clip = leave_rest_out(source, model, columns, clip)
+    return give_roles(model, source), columns, clip
+
+
+def leave_rest_out(source: Source, model: Model, columns: Columns, clip: BvhClip) -> BvhClip:
+    """Return the clip without a first frame that only shows the rest pose, and note that."""
+    with suppress(PoiseError):
+        if begins_at_rest(Motion(model, columns.make_configurations(clip.rows[: COMPARED + 1].copy()))):
+            source.note_oddity("its first frame is the rest pose, not part of the motion, and was left out")
+            return replace(clip, rows=clip.rows[1:])
+    return clip
 
 
 def add_examples(model: Model, columns: Columns, clip: BvhClip | None) -> Model:

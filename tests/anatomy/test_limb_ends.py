@@ -1,0 +1,114 @@
+"""Hands and feet without a frame: they are at the ends of their limbs, never at elbows and knees."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mjcf_files import load
+from poise import Model
+from poise.formats.units import scale_model, with_up
+from poise.rig import Rig
+
+pytestmark = pytest.mark.slow  # MuJoCo compiles in a process
+LEGS = {"fl": (0.2, 0.1), "fr": (0.2, -0.1), "hl": (-0.2, 0.1), "hr": (-0.2, -0.1)}
+SOLIDS = {  # the last geom of a shank: its type, and the distance of its end from the knee [m]
+    "sphere": ('type="sphere" size=".02" pos="0 0 -.2"', 0.2),
+    "capsule": ('type="capsule" size=".015" fromto="0 0 -.02 0 0 -.19"', 0.19),
+    "box": ('type="box" size=".01 .01 .1" pos="0 0 -.1"', 0.2),
+}
+SCRAMBLED = ("qax", "vub", "zil", "pom")
+
+
+def write_leg(name: str, place: tuple[float, float], geom: str) -> str:
+    """Return a leg of a dog: a thigh and a shank that ends in a geom."""
+    x, y = place
+    return f"""<body name="{name}_a" pos="{x} {y} 0"><joint axis="1 0 0" range="-60 60"/>
+      <geom type="sphere" size=".02"/>
+      <body name="{name}_b" pos="0 {0.05 * np.sign(y)} 0" euler="0 30 0"><joint axis="0 1 0" range="-110 110"/>
+        <geom type="capsule" size=".02" fromto="0 0 0 0 0 -.2"/>
+        <body name="{name}_c" pos="0 0 -.2" euler="0 -60 0"><joint axis="0 1 0" range="-110 110"/><geom {geom}/></body>
+      </body></body>"""
+
+
+def make_dog(folder: Path, geom: str, marks: tuple[str, ...] = ("",) * 4) -> Model:
+    """Return a dog whose names mean nothing; `marks` are the names of its last geoms."""
+    named = [f'name="{mark}" {geom}' if mark else geom for mark in marks]
+    legs = "".join(write_leg(n, at, g) for n, at, g in zip(SCRAMBLED, LEGS.values(), named, strict=True))
+    head = '<body name="hod" pos=".35 0 .1"><joint axis="0 1 0" range="-60 60"/><geom type="sphere" size=".05"/></body>'
+    trunk = f'<body name="trunk" pos="0 0 .42"><freejoint/><geom type="box" size=".25 .1 .05"/>{head}{legs}</body>'
+    return load(folder, trunk)
+
+
+@pytest.mark.parametrize("solid", SOLIDS)
+@pytest.mark.parametrize("marks", [("",) * 4, ("A1", "B2", "C3", "D4")])
+def test_the_feet_of_a_dog_are_at_the_ends_of_its_legs(tmp_path: Path, solid: str, marks: tuple[str, ...]) -> None:
+    geom, far = SOLIDS[solid]
+    model = make_dog(tmp_path, geom, marks)
+    listed = model.frames
+    for mark, (side, place) in zip(marks, LEGS.items(), strict=True):
+        foot, knee = (model.fk(model.rest, f"{part}_{side}")[:3, 3] for part in ("foot", "knee"))
+        assert np.sign(foot[:2]) == pytest.approx(np.sign(place))
+        assert np.linalg.norm(foot - knee) == pytest.approx(far if not mark or solid == "sphere" else far / 2, rel=0.11)
+        assert model.roles[f"foot_{side}"] == (mark or f"foot_{side}")
+    assert model.frames == listed, "the frames of the file stay as they are"
+    assert model.fk(model.rest).shape[0] == len(listed)
+
+
+def test_its_feet_are_planted_and_stay_while_the_trunk_moves(tmp_path: Path) -> None:
+    rig = Rig(make_dog(tmp_path, SOLIDS["sphere"][0]))
+    rig.plant()
+    assert set(rig.state.planted) == {f"foot_{side}" for side in LEGS}
+    before = {name: rig.state.transform(name).matrix[:3, 3] for name in rig.state.planted}
+    place = rig.state.transform("pelvis").matrix[:3, 3]
+    for share in np.linspace(0.1, 1.0, 10):
+        rig.drag({"pelvis": place + share * np.array([0.02, 0.01, -0.05])})
+    assert rig.state.transform("pelvis").matrix[2, 3] < place[2] - 0.045
+    for name, at in before.items():
+        assert np.linalg.norm(rig.state.transform(name).matrix[:3, 3] - at) < 1e-4
+
+
+def test_copies_keep_the_ends(tmp_path: Path) -> None:
+    geom = SOLIDS["sphere"][0]
+
+    def make() -> Model:
+        return make_dog(tmp_path, geom)
+
+    whole = make()
+    wanted = whole.fk(whole.rest, "foot_fl")
+    assert pickle.loads(pickle.dumps(make())) == whole, "also if its roles were never used"
+    assert make() == whole
+    assert np.allclose(scale_model(make(), 2.0).fk(whole.rest * 2.0, "foot_fl")[2, 3], 2.0 * wanted[2, 3], atol=0.5)
+    for copy in (with_up(make(), "y"), make().with_frame("more", "trunk", (0.1, 0.0, 0.0)), make().locked({})):
+        assert copy.roles["foot_fl"] == "foot_fl"
+    assert make().subtree("qax_b").fk(np.zeros(1), "foot_fl").shape == (4, 4)
+
+
+def write_chain(*parts: tuple[str, tuple[float, float, float], str, float]) -> str:
+    """Return nested bodies: name, place, axis of the hinge, and length of a capsule down from it (0 for none)."""
+    if not parts:
+        return ""
+    (name, (x, y, z), axis, long), *below = parts
+    solid = f'type="capsule" size=".02" fromto="0 0 0 0 0 {-long}"' if long else 'type="sphere" size=".02"'
+    hinge = f'<joint axis="{axis}" range="-110 110"/><geom {solid} mass="1"/>'
+    return f'<body name="{name}" pos="{x} {y} {z}">{hinge}{write_chain(*below)}</body>'
+
+
+def test_a_hand_is_not_where_the_elbow_is(tmp_path: Path) -> None:
+    limbs = ""
+    for side, y in (("left", 1.0), ("right", -1.0)):
+        shoulder, x, down = (f"{side}_a1", (0.0, 0.2 * y, 0.45), "0 1 0", 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, -0.35)
+        arm = (f"{side}_a2", x, "1 0 0", 0.0), (f"{side}_a3", x, "0 0 1", 0.25)
+        limbs += write_chain(shoulder, *arm, (f"{side}_hand_link", (0.0, 0.0, -0.25), "0 1 0", 0.22))
+        hip = (f"{side}_l1", (0.0, 0.1 * y, 0.0), "1 0 0", 0.0), (f"{side}_l2", x, "0 1 0", 0.35)
+        limbs += write_chain(*hip, (f"{side}_shank", down, "0 1 0", 0.35), (f"{side}_foot", down, "0 1 0", 0.05))
+    head = write_chain(("head", (0.0, 0.0, 0.6), "0 1 0", 0.0))
+    trunk = f'<body name="pelvis" pos="0 0 .8"><freejoint/><geom size=".1" mass="5"/>{head}{limbs}</body>'
+    model = load(tmp_path, trunk)
+    for side in "lr":
+        hand, elbow = (model.fk(model.rest, f"{part}_{side}")[:3, 3] for part in ("hand", "elbow"))
+        assert np.linalg.norm(hand - elbow) == pytest.approx(0.22, abs=1e-6)
+        assert model.roles[f"elbow_{side}"].endswith("hand_link")
