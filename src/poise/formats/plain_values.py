@@ -23,7 +23,15 @@ from poise.model.derive import list_specs, with_example_poses, with_subject
 from poise.model.spec import FrameSpec, JointSpec
 from poise.spatial import Rotation, Transform
 
-__all__ = ["decode_value", "dump_model", "encode_model", "encode_value", "parse_model"]
+__all__ = [
+    "decode_relative",
+    "decode_value",
+    "dump_model",
+    "encode_field",
+    "encode_model",
+    "encode_value",
+    "parse_model",
+]
 
 GEOMETRIES = {kind.__name__.lower(): kind for kind in (Sphere, Capsule, Cylinder, Box, Mesh)}
 MAX_PARTS = 20_000
@@ -55,6 +63,7 @@ def encode_model(model: Model) -> dict[str, Any]:
         "roles": {role: frame or None for role, frame in model.attachments.roles},
         "disabled_pairs": encode_field(model.attachments.disabled_pairs),
         "example_poses": None if model.example_poses is None else model.example_poses.tolist(),
+        "closures": [encode_fields(loop) for loop in model.closures],
         "subject": None if model.subject is None else encode_model(model.subject),
     }
 
@@ -70,6 +79,7 @@ def encode_frame(spec: FrameSpec) -> dict[str, Any]:
 def encode_joint(spec: JointSpec) -> dict[str, Any]:
     """Return a joint as plain values; infinite bounds become None."""
     values = encode_fields(spec)
+    values |= {key: None for key in ("effort", "velocity") if math.isinf(values[key])}
     bounds = {key: [x if math.isfinite(x) else None for x in values[key]] for key in ("lower", "upper")}
     return {"joint": spec.name, **values, **bounds}
 
@@ -141,6 +151,9 @@ def build_model(values: Mapping[str, Any]) -> Model:
         builder.add_pose(name, q)
     if values.get("disabled_pairs") is not None:
         builder.disabled_pairs = tuple((str(one), str(other)) for one, other in values["disabled_pairs"])
+    for loop in values.get("closures", ()):
+        transform = decode_relative(loop["transform"])
+        builder.add_closure(loop["frame"], loop["other"], transform, point=loop["point"])
     roles = values["roles"].items()
     for role, frame in roles:
         if frame is not None:
@@ -154,13 +167,13 @@ def build_model(values: Mapping[str, Any]) -> Model:
 
 def decode_frame(values: Mapping[str, Any]) -> FrameSpec:
     """Return the frame described by plain values."""
-    offset = decode_offset(values["offset"])
-    spec = FrameSpec.make(values["frame"], values["parent"], offset, values["mass"], values["center"])
+    place = values["parent"], decode_offset(values["offset"])
+    spec = FrameSpec.make(values["frame"], *place, values["mass"], values["center"], values.get("inertia"))
     return replace(spec, listed=bool(values.get("listed", True)))
 
 
 def decode_joint(values: Mapping[str, Any]) -> JointSpec:
-    """Return the joint described by plain values; old files lack `cone`, `locked`, `length` and `path`."""
+    """Return the joint described by plain values; old files lack some fields."""
     kind, cone, path = values["kind"], values.get("cone"), values.get("path")
     given: dict[str, Any] = {field.name: values.get(field.name) for field in fields(JointSpec)} | {
         "offset": decode_offset(values["offset"]),
@@ -182,6 +195,11 @@ def decode_joint(values: Mapping[str, Any]) -> JointSpec:
 def decode_bound(values: Any, absent: float) -> list[float] | None:
     """Return bounds with None replaced by infinity, or None if all are absent."""
     return None if all(x is None for x in values) else [absent if x is None else x for x in values]
+
+
+def decode_relative(values: Any) -> Any:
+    """Return the transform described by seven numbers; three numbers are a point."""
+    return values if len(values) == 3 else decode_offset(values)
 
 
 def decode_offset(values: Any) -> Transform:

@@ -12,7 +12,7 @@ from poise.files.source import Source
 from poise.formats.options import ReadOptions
 from poise.kinematics import Motion, Pose
 from poise.kinematics.together import MotionWithObjects
-from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Object, Shape, Sphere
+from poise.model import Box, Capsule, Closure, Cylinder, Mesh, Model, ModelBuilder, Object, Shape, Sphere
 from poise.model.attachments import UNITS, Attachments
 from poise.model.derive import list_specs
 from poise.model.joints.joint import Mimic
@@ -33,6 +33,7 @@ __all__ = [
     "scale_model",
     "scale_motion",
     "to_metres",
+    "turn_inertia",
     "warn_of_units",
     "with_up",
 ]
@@ -94,6 +95,7 @@ def scale_model(model: Model, factor: float) -> Model:
         old,
         shapes=tuple(scale_shape(shape, factor) for shape in old.shapes),
         poses=tuple((name, scale_q(layout, np.asarray(q), factor)) for name, q in old.poses),
+        closures=tuple(scale_closure(loop, factor) for loop in old.closures),
         units="m",
         example_poses=None if model.example_poses is None else scale_q(layout, model.example_poses, factor),
         look=None if old.look is None else replace(old.look, size=old.look.size * factor),
@@ -105,14 +107,17 @@ def scale_model(model: Model, factor: float) -> Model:
 def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
     """Return a joint or frame with its lengths multiplied by `factor`."""
     offset = Transform(spec.offset.rotation, spec.offset.translation * factor)
-    center = freeze(spec.center * factor)
+    center, inertia = freeze(spec.center * factor), freeze(spec.inertia * factor**2)
     if isinstance(spec, FrameSpec):
-        return replace(spec, offset=offset, center=center)
+        return replace(spec, offset=offset, center=center, inertia=inertia)
     by = scale_velocities(spec.kind, factor)
+    speed = float(by[0]) if len(by) else 1.0
+    force = factor**2 / speed  # of the power, which has the factor of a squared length
     return replace(
         spec,
         offset=offset,
         center=center,
+        inertia=inertia,
         lower=freeze(spec.lower * by[: len(spec.lower)]),
         upper=freeze(spec.upper * by[: len(spec.upper)]),
         rest=freeze(spec.rest * scale_numbers(spec.kind, factor)),
@@ -120,7 +125,28 @@ def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
         length=spec.length * factor,
         path=None if spec.path is None else spec.path.resize(factor),
         mimic=scale_mimic(spec, layout, factor),
+        effort=spec.effort * force,
+        velocity=spec.velocity * speed,
+        damping=spec.damping * force / speed,
+        friction=spec.friction * force,
+        armature=spec.armature * force / speed,
     )
+
+
+def turn_inertia(inertia: Floats, rotation: Rotation) -> Floats:
+    """Return an inertia matrix, or three principal moments, in the axes that `rotation` maps its own axes to."""
+    matrix = np.diag(inertia) if inertia.ndim == 1 else inertia
+    if np.array_equal(rotation.matrix, np.eye(3)):
+        return matrix
+    turned = rotation.matrix @ matrix @ rotation.matrix.T
+    return np.asarray((turned + turned.T) / 2)
+
+
+def scale_closure(loop: Closure, factor: float) -> Closure:
+    """Return a closure with its lengths multiplied by `factor`."""
+    old, point = loop.transform, tuple(factor * number for number in loop.point)
+    new = Transform(old.rotation, old.translation * factor) if isinstance(old, Transform) else factor * np.array(old)
+    return Closure.make(loop.frame, loop.other, new, point)
 
 
 def scale_velocities(kind: str, factor: float) -> Floats:
@@ -249,7 +275,8 @@ def add_free_root(model: Model) -> Model:
     builder = ModelBuilder()
     top = roots[0]
     if len(roots) == 1 and isinstance(top, FrameSpec):
-        builder.add_joint(name, None, "free", frame=top.name, offset=top.offset, mass=top.mass, center=top.center)
+        kept = {key: getattr(top, key) for key in ("offset", "mass", "center", "inertia")}
+        builder.add_joint(name, None, "free", frame=top.name, **kept)
         specs = [builder.specs[0] if spec is top else spec for spec in model.layout.specs]
     else:
         builder.add_joint(name, None, "free")

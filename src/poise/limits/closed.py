@@ -9,21 +9,20 @@ Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 8.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import InvalidValue, ShapeMismatch
+from poise.errors import InvalidValue
 from poise.kinematics.parts import find_rigid_parts
-from poise.kinematics.regions import read_position
 from poise.limits.limit import CLOSE, Limit, LimitRows, LoopRow
-from poise.model import Model
-from poise.model.joints.joint import get_name
-from poise.spatial import Transform, as_transform
+from poise.model import Closure, Model
+from poise.spatial import Transform
 
-__all__ = ["CLOSE", "Closed"]
+__all__ = ["CLOSE", "Closed", "add_closures"]
 
 
 @dataclass(frozen=True)
@@ -45,13 +44,8 @@ class Closed(Limit):
     point: Any = None
 
     def __post_init__(self) -> None:
-        if get_name(self.frame) == get_name(self.other):
-            raise InvalidValue(f"Closed: frame and other are both {get_name(self.frame)!r}; a loop needs two frames.")
-        self.settle(
-            f"closed {self.frame} {self.other}",
-            transform=read_transform(self.transform),
-            point=None if self.point is None else read_position(self.point, "Closed: point"),
-        )
+        loop = Closure.make(self.frame, self.other, self.transform, self.point, "Closed")
+        self.settle(f"closed {self.frame} {self.other}", transform=loop.transform, point=loop.point)
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
         """Return the loop; it does not depend on `moves`."""
@@ -69,20 +63,16 @@ class Closed(Limit):
         return LoopRow(
             frame,
             other,
-            np.zeros(3) if self.point is None else np.array(self.point),
+            np.array(self.point),
             np.concatenate([np.ravel(rotation), position]),
             turns,
         )
 
 
-def read_transform(transform: Any) -> Transform | tuple[float, float, float]:
-    """Return one transform, or a point."""
-    if transform is None:
-        return Transform.identity()
-    if not isinstance(transform, Transform) and np.shape(transform) == (3,):
-        return read_position(transform, "Closed: transform")
-    found = as_transform(transform, "Closed: transform")
-    if found.translation.shape != (3,):
-        raise ShapeMismatch(f"Closed: transform must be one transform, not {found.translation.shape[:-1]} of them.")
-    read_position(found.translation, "Closed: transform")
-    return found
+def add_closures(model: Model, limits: Sequence[Limit]) -> tuple[Limit, ...]:
+    """Return the limits and the model's own closures, without those that a limit replaces or that cannot move."""
+    parts, given = find_rigid_parts(model) if model.closures else {}, {limit.name for limit in limits}
+    own = (
+        Closed(c.frame, c.other, c.transform, point=c.point) for c in model.closures if parts[c.frame] != parts[c.other]
+    )
+    return (*limits, *(limit for limit in own if limit.name not in given))

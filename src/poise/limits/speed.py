@@ -34,7 +34,8 @@ class RateLimit(Limit):
     max: Any
 
     def __post_init__(self) -> None:
-        self.settle(self.rate, max=read_most(self.max, type(self).__name__))
+        given = self.max if self.max is None and self.rate == "speed" else read_most(self.max, type(self).__name__)
+        self.settle(self.rate, max=given)
 
     def bounds(self, model: Model) -> NDArray[np.float64]:
         """Return the bound of every velocity, in the units of `max`; infinite if unbounded."""
@@ -50,11 +51,30 @@ class Speed(RateLimit):
     """Bound the speed of joints.
 
     Attributes:
-        max: One number for all joints, or {joint: number, or one per velocity} [rad/s, m/s]; other joints are free.
+        max: One number for all joints, or {joint: number, or one per velocity} [rad/s, m/s]; other joints are free. By
+            default the velocity limits of the model's file; joints without one are free, and `why()` lists them.
     """
 
-    max: Any
+    max: Any = None
     rate: ClassVar[str] = "speed"
+
+    def bounds(self, model: Model) -> NDArray[np.float64]:
+        """Return the bound of every velocity; see `RateLimit.bounds`."""
+        if self.max is not None:
+            return super().bounds(model)
+        known = tuple((joint.name, (joint.velocity,)) for joint in model.joints if math.isfinite(joint.velocity))
+        if not known:
+            raise InvalidValue(f"Speed(): model {model.name!r} has no velocity limits; give a number: Speed(2.0).")
+        return bound_each(model, known, "Speed")
+
+    def describe(self, model: Model) -> list[str]:
+        """Return the joints that `Speed()` leaves free."""
+        free = [joint.name for joint in model.joints if joint.nv and math.isinf(joint.velocity)]
+        return (
+            [f"Speed() leaves joints without a velocity limit free: {', '.join(free)}."]
+            if free and self.max is None
+            else []
+        )
 
 
 def read_most(given: Any, what: str) -> Most:

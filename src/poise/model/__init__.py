@@ -1,6 +1,7 @@
 """The body: joints, frames, shapes, the frozen model and its builder."""
 
 from poise.model.builder import ModelBuilder
+from poise.model.closures import Closure
 from poise.model.curves.path import Path
 from poise.model.geometry.objects import Object
 from poise.model.geometry.shapes import Shape
@@ -15,6 +16,7 @@ __all__ = [
     "BallRange",
     "Box",
     "Capsule",
+    "Closure",
     "Coordinate",
     "Cylinder",
     "Frame",

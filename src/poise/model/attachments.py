@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.errors import InvalidModel, InvalidValue, ShapeMismatch, name_not_found
+from poise.model.closures import Closure
 from poise.model.geometry.looks import LookSource
 from poise.model.geometry.shapes import Shape
 from poise.model.joints.kinds import KINDS
@@ -42,6 +43,7 @@ class Attachments:
             They show how the body stands and bends if its rest pose does not. None if the file has no clip.
         subject: The body alone, if the model also contains objects or other people; roles and contact points are those
             of the subject. Otherwise None.
+        closures: Loops of the body, which solvers keep closed.
         disabled_pairs: Pairs of frames that may overlap, from an SRDF; None to find them from the shapes.
         look: The files with the appearance of the body; not compared.
     """
@@ -55,12 +57,13 @@ class Attachments:
     subject: Model | None = None
     disabled_pairs: tuple[tuple[str, str], ...] | None = None
     look: LookSource | None = None
+    closures: tuple[Closure, ...] = ()
 
     def check(self, layout: Layout) -> Attachments:
         """Return these attachments with every name and number checked against the tree.
 
         Raises:
-            NameNotFound: A shape or role names an unknown frame.
+            NameNotFound: A shape, role or closure names an unknown frame.
             InvalidModel: An unknown up axis or unit.
             InvalidValue: A pose has a number that is not finite or a quaternion of zero length.
             ShapeMismatch: A pose has the wrong number of values.
@@ -77,6 +80,10 @@ class Attachments:
             poses=tuple((name, check_pose(layout, name, q)) for name, q in self.poses),
             roles=tuple((role, find_frame_name(names, frame) if frame else "") for role, frame in self.roles),
             example_poses=None if self.example_poses is None else check_frames(layout, self.example_poses),
+            closures=tuple(
+                replace(loop, frame=find_frame_name(names, loop.frame), other=find_frame_name(names, loop.other))
+                for loop in self.closures
+            ),
         )
 
     def key(self) -> tuple[Any, ...]:
@@ -94,6 +101,7 @@ class Attachments:
             frames,
             self.subject,
             self.disabled_pairs,
+            self.closures,
         )
 
 

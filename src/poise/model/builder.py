@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidModel, UnitWarning
 from poise.model.attachments import Attachments
+from poise.model.closures import Closure
 from poise.model.curves.path import Path
 from poise.model.degrees import doubt_bounds, doubt_cone
 from poise.model.geometry.looks import LookSource
@@ -44,6 +45,7 @@ class ModelBuilder:
         self.units = "m"
         self.disabled_pairs: tuple[tuple[str, str], ...] | None = None
         self.look: LookSource | None = None
+        self.closures: list[Closure] = []
         self.specs: list[JointSpec | FrameSpec] = []
         self._joints: set[str] = set()
         self._frames: set[str] = set()
@@ -70,11 +72,17 @@ class ModelBuilder:
         mimic: Mimic | Sequence[Any] | None = None,
         mass: float = 0.0,
         center: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
         stiffness: float = 0.0,
         cone: BallRange | None = None,
         locked: bool = False,
         length: float | None = None,
         path: Path | ArrayLike | None = None,
+        effort: float | None = None,
+        velocity: float | None = None,
+        damping: float = 0.0,
+        friction: float = 0.0,
+        armature: float = 0.0,
     ) -> ModelBuilder:
         """Add a joint and the frame that moves with it.
 
@@ -96,6 +104,7 @@ class ModelBuilder:
             mimic: (joint, ratio, offset): follow that joint instead of having a coordinate of its own.
             mass: Mass that moves with the joint [kg].
             center: Centre of that mass in the joint's frame [m].
+            inertia: Its inertia about that centre, in the axes of the joint's frame: 3x3, or 3 moments [kg m^2].
             stiffness: Penalty on its motion; 0 is neutral, larger values make it move less in a step.
             cone: The range of a ball joint; None if unbounded.
             locked: True for the length of a bone: poses and motions may change it, solvers do not, unless `joints=`
@@ -105,6 +114,11 @@ class ModelBuilder:
             path: The curve of a path joint: points (n, 3) in the joint's own axes, interpolated by a spline, or a
                 `poise.model.Path`. The range is the whole curve unless `lower` and `upper` are given; a closed curve is
                 unbounded.
+            effort: Largest torque or force [N m, N]; None if unknown.
+            velocity: Largest speed [rad/s, m/s], which `limits.Speed()` holds; None if unknown.
+            damping: Resistance per speed [N m s/rad, N s/m].
+            friction: Resistance at any speed [N m, N].
+            armature: Inertia of the drive, as felt at the joint [kg m^2, kg].
 
         Returns:
             The builder, so that calls can be chained.
@@ -114,28 +128,7 @@ class ModelBuilder:
             InvalidValue: A number is invalid (non-finite, zero axis, lower above upper, ...).
             ShapeMismatch: An argument has the wrong number of values.
         """
-        spec = JointSpec.make(
-            name,
-            parent,
-            kind,
-            frame=frame,
-            offset=offset,
-            axis=axis,
-            axis2=axis2,
-            order=order,
-            pitch=pitch,
-            lower=lower,
-            upper=upper,
-            rest=rest,
-            mimic=mimic,
-            mass=mass,
-            center=center,
-            stiffness=stiffness,
-            cone=cone,
-            locked=locked,
-            length=length,
-            path=path,
-        )
+        spec = JointSpec.make(**{key: value for key, value in locals().items() if key != "self"})
         self.extend([spec])
         where = f"joint {name!r}"
         self._doubts += [*doubt_bounds(kind, spec.lower, spec.upper, where), *doubt_cone(cone, where)]
@@ -149,9 +142,15 @@ class ModelBuilder:
         *,
         mass: float = 0.0,
         center: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
     ) -> ModelBuilder:
         """Add a named frame fixed to `parent` (None: the world), with an optional mass."""
-        self.extend([FrameSpec.make(name, parent, offset, mass, center)])
+        self.extend([FrameSpec.make(name, parent, offset, mass, center, inertia)])
+        return self
+
+    def add_closure(self, frame: str, other: str, transform: Any = None, *, point: Any = None) -> ModelBuilder:
+        """Close a loop between two frames; arguments as in `poise.limits.Closed`, which solvers then hold."""
+        self.closures.append(Closure.make(frame, other, transform, point))
         return self
 
     def add_shape(
@@ -210,6 +209,7 @@ class ModelBuilder:
             units=self.units,
             disabled_pairs=self.disabled_pairs,
             look=self.look,
+            closures=tuple(self.closures),
         )
         return Model(self.name, self.specs, source=self.source, notes=self.notes, attached=attached)
 

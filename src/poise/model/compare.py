@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["name_mismatch"]
 
 # in the order of Attachments.key()
-ATTACHED = ("shapes", "named poses", "roles", "up axis", "units", "example poses", "subject")
+ATTACHED = ("shapes", "poses", "roles", "up axis", "units", "example poses", "subject", "disabled pairs", "closures")
 
 
 def name_mismatch(given: Model, wanted: Model) -> str:
@@ -44,7 +45,7 @@ def find_other_field(one: Any, other: Any) -> str:
     """Return the first field that differs between two joints or frames, or ""."""
     if type(one) is not type(other):
         return "kind"
-    for name in one.__slots__:
+    for name in (each.name for each in fields(one)):
         a, b = getattr(one, name), getattr(other, name)
         if not (np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b):
             return str(name)

@@ -94,6 +94,7 @@ def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attachme
         example_poses=None if model.example_poses is None else take_part(model, model.example_poses, own),
         subject=None,
         disabled_pairs=old.disabled_pairs and tuple(pair for pair in old.disabled_pairs if frames.issuperset(pair)),
+        closures=tuple(loop for loop in old.closures if frames.issuperset((loop.frame, loop.other))),
     )
 
 
@@ -207,11 +208,15 @@ def cut_subtree(model: Model, root: str) -> Model:
         if layout.parents[i] in inside:
             inside.add(i)
     top = declared[layout.frames.index(root)]
-    specs: list[JointSpec | FrameSpec] = [FrameSpec(root, None, Transform.identity(), top.mass, top.center)]
+    specs: list[JointSpec | FrameSpec] = [
+        FrameSpec(root, None, Transform.identity(), top.mass, top.center, top.inertia)
+    ]
     kept = {
         spec.name for i, spec in enumerate(declared) if i in inside and spec is not top and isinstance(spec, JointSpec)
     }
-    notes = []
+    frames = {layout.frames[i] for i in inside}
+    cut = [loop for loop in model.closures if len(frames & {loop.frame, loop.other}) == 1]
+    notes = [f"the loop of {loop.frame!r} and {loop.other!r} is open: one of them is not in this part." for loop in cut]
     for spec in (s for i, s in enumerate(declared) if i in inside and s is not top):
         if isinstance(spec, JointSpec) and spec.mimic and spec.mimic.joint not in kept:
             notes.append(f"joint {spec.name!r} no longer mimics {spec.mimic.joint!r}, which is not in this part.")
@@ -262,7 +267,8 @@ def scale_below(
                 raise InvalidValue(f"joint {model.layout.specs[top].name!r} cannot be locked: {text} in solves.")
             spec = replace(spec, length=factor * spec.length, pitch=factor * spec.pitch)
         offset = Transform(spec.offset.rotation, factor * spec.offset.translation)
-        out[i] = replace(spec, offset=offset, center=freeze(factor * spec.center))
+        inertia = freeze(factor**2 * spec.inertia)
+        out[i] = replace(spec, offset=offset, center=freeze(factor * spec.center), inertia=inertia)
     return out
 
 
@@ -272,24 +278,8 @@ def fix_joint(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> Join
         return spec
     alone = type(model)("alone", [replace(spec, parent=None, mimic=None)])
     there = Transform.from_matrix(alone.fk(value, spec.frame))
-    none, zeros = freeze(np.zeros(0)), freeze(np.zeros(3))
-    return replace(
-        spec,
-        kind="fixed",
-        offset=there,
-        axis=zeros,
-        axis2=zeros,
-        order="",
-        pitch=0.0,
-        lower=none,
-        upper=none,
-        rest=none,
-        mimic=None,
-        cone=None,
-        locked=False,
-        length=0.0,
-        path=None,
-    )
+    kept = {name: getattr(spec, name) for name in ("frame", "mass", "center", "inertia", "stiffness")}
+    return JointSpec.make(spec.name, spec.parent, "fixed", offset=there, **kept)
 
 
 def clamp(model: Model, q: ArrayLike) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,30 +28,14 @@ def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
     mimic = layout.mimics.get(spec.name)
     lower = spec.lower if mimic else layout.lower[v]
     upper = spec.upper if mimic else layout.upper[v]
-    return Joint(
-        name=spec.name,
-        kind=spec.kind,
-        parent=None if parent < 0 else layout.frames[parent],
-        frame=spec.frame,
-        offset=spec.offset,
-        axis=spec.axis,
-        axis2=spec.axis2,
-        order=spec.order,
-        pitch=spec.pitch,
-        lower=float(lower[0]) if one else lower,
-        upper=float(upper[0]) if one else upper,
-        q=layout.q_slices[spec.name],
-        v=v,
-        mimic=mimic,
-        mass=spec.mass,
-        center=spec.center,
-        stiffness=spec.stiffness,
-        rest=spec.rest,
-        cone=spec.cone,
-        locked=spec.locked,
-        length=spec.length,
-        path=spec.path,
-    )
+    own = {
+        "parent": None if parent < 0 else layout.frames[parent],
+        "lower": float(lower[0]) if one else lower,
+        "upper": float(upper[0]) if one else upper,
+        "mimic": mimic,
+    }
+    declared = {each.name: getattr(spec, each.name) for each in fields(spec)}
+    return Joint(**declared | own, q=layout.q_slices[spec.name], v=v)
 
 
 def make_frames(layout: Layout) -> dict[str, Frame]:
@@ -59,7 +44,7 @@ def make_frames(layout: Layout) -> dict[str, Frame]:
     for spec, name, parent in zip(layout.specs, layout.frames, layout.parents, strict=True):
         joint = spec.name if isinstance(spec, JointSpec) else None
         above = None if parent < 0 else layout.frames[parent]
-        out[name] = Frame(name, above, joint, spec.offset, spec.mass, spec.center, is_listed(spec))
+        out[name] = Frame(name, above, joint, spec.offset, spec.mass, spec.center, spec.inertia, is_listed(spec))
     return out
 
 

@@ -14,15 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.arrays import Floats
-from poise.errors import InvalidValue, NameNotFound, name_not_found
+from poise.errors import NameNotFound, name_not_found
 from poise.model import derive, text
 from poise.model.attachments import UNITS, Attachments, freeze_mapping
 from poise.model.channels import find_columns
+from poise.model.closures import Closure
 from poise.model.family import Family, family_of
 from poise.model.geometry.shapes import Shape
 from poise.model.joints.joint import Frame, Joint, get_name
 from poise.model.joints.primitives import make_kernel_table
 from poise.model.layout import Layout, lay_out
+from poise.model.masses import MassProperties
 from poise.model.members import freeze_flags, make_frames, make_joints, measure_length
 from poise.model.memo import Memo
 from poise.model.spec import FrameSpec, JointSpec, freeze
@@ -34,7 +36,7 @@ __all__ = ["Model"]
 Array = NDArray[Any]
 
 
-class Model(NotebookCell):
+class Model(MassProperties, NotebookCell):
     """The body. Created by `ModelBuilder`, `poise.load` or `poise.models`; immutable.
 
     Attributes:
@@ -54,6 +56,7 @@ class Model(NotebookCell):
         source: The file or table that the model was read from.
         shapes: Solids and meshes fixed to its frames.
         poses: Named configurations, such as a file's key poses.
+        closures: Loops that its file closes, as `poise.model.Closure`; solvers hold them.
         roles: Body part, such as "hand_l", to frame.
         example_poses: Configurations from the clip in its file, (frames, nq), in pairs of consecutive frames: they show
             its stance if the rest pose does not. None if the file has no clip.
@@ -68,6 +71,7 @@ class Model(NotebookCell):
         *("attachments", "native_body", "_frames", "_joints", "_late", "layout", "example_poses", "frames"),
         *("joints", "length", "lower", "mass", "memo", "metres_per_unit", "name", "nq", "nv", "poses", "rest"),
         *("file_notes", "roles", "shapes", "slides", "source", "stiffness", "subject", "turns", "units", "up", "upper"),
+        "closures",
     )
 
     name: str
@@ -87,6 +91,7 @@ class Model(NotebookCell):
     file_notes: tuple[str, ...]
     shapes: tuple[Shape, ...]
     poses: Mapping[str, Floats]
+    closures: tuple[Closure, ...]
     roles: Mapping[str, str]
     example_poses: Floats | None
     subject: Model | None
@@ -124,6 +129,7 @@ class Model(NotebookCell):
             "file_notes": tuple(notes),
             "shapes": attached.shapes,
             "poses": freeze_mapping(attached.poses),
+            "closures": attached.closures,
             "roles": freeze_mapping([(role, frame) for role, frame in attached.roles if frame]),
             "example_poses": attached.example_poses,
             "subject": attached.subject,
@@ -329,20 +335,6 @@ class Model(NotebookCell):
         chosen = slice(None) if columns is None else find_columns(self, columns)
         return H[..., chosen, :][..., chosen]
 
-    def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the centre of mass in the world, (..., 3) [m], including mass fixed to the world."""
-        self._require_mass()
-        return self.native_body.center_of_mass(q)
-
-    def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
-        """Return the Jacobian of the centre of mass, (..., 3, nv)."""
-        self._require_mass()
-        return self.native_body.center_of_mass_jacobian(q)
-
-    def _require_mass(self) -> None:
-        if self.mass <= 0.0:
-            raise InvalidValue(f"model {self.name!r} has no mass, so no centre of mass: give its joints mass=.")
-
     # -------------------------------------------------------------------------------------------- configurations
 
     def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -380,7 +372,7 @@ class Model(NotebookCell):
 
     def with_frame(self, name: str, parent: str | Frame, offset: Any = None) -> Model:
         """Return the body with one more frame, such as a tool."""
-        return derive.add_spec(self, FrameSpec.make(name, self.frame(parent).name, offset, 0.0, (0.0, 0.0, 0.0)))
+        return derive.add_spec(self, FrameSpec.make(name, self.frame(parent).name, offset))
 
     def with_roles(self, roles: Mapping[str, str | Frame | None]) -> Model:
         """Return the same body with some roles replaced.

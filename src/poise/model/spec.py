@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.arrays import Floats
 from poise.errors import InvalidModel, InvalidValue, ShapeMismatch
-from poise.model.curves.path import Path, read_path
-from poise.model.joints.joint import BallRange, Mimic
+from poise.model.curves.path import read_path
+from poise.model.joints.joint import BallRange, JointFields, Mimic
 from poise.model.joints.kinds import EULER_ORDERS, KINDS
 from poise.model.joints.stretch import check_kind, check_length, fill_bounds
 from poise.spatial import Transform, as_transform
 
-__all__ = ["FrameSpec", "JointSpec"]
+__all__ = ["DRIVE", "FrameSpec", "JointSpec"]
+
+DRIVE = ("effort", "velocity", "damping", "friction", "armature")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,10 +31,19 @@ class FrameSpec:
     offset: Transform
     mass: float
     center: Floats
+    inertia: Floats
     listed: bool = True
 
     @classmethod
-    def make(cls, name: str, parent: Any, offset: Any, mass: float, center: ArrayLike) -> FrameSpec:
+    def make(
+        cls,
+        name: str,
+        parent: Any,
+        offset: Any,
+        mass: float = 0.0,
+        center: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+    ) -> FrameSpec:
         """Return the frame. Raises an error that names the invalid argument."""
         where = f"frame {name!r}"
         return cls(
@@ -41,98 +52,61 @@ class FrameSpec:
             check_offset(offset, where),
             check_mass(mass, where),
             read_vector(center, 3, f"{where}: center"),
+            check_inertia(inertia, where),
         )
 
     def key(self) -> tuple[Any, ...]:
         """Return the content as a tuple that can be compared."""
-        center = (self.center + 0.0).tobytes()  # without negative zeros
-        return self.name, self.parent, self.offset, self.mass, center, self.listed
+        return make_key(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JointSpec:
+class JointSpec(JointFields):
     """A joint as declared. Bounds, rest and axes are read-only arrays."""
-
-    name: str
-    parent: str | None
-    kind: str
-    frame: str
-    offset: Transform
-    axis: Floats
-    axis2: Floats
-    order: str
-    pitch: float
-    lower: Floats
-    upper: Floats
-    rest: Floats
-    mimic: Mimic | None
-    mass: float
-    center: Floats
-    stiffness: float
-    cone: BallRange | None = None
-    locked: bool = False
-    length: float = 0.0
-    path: Path | None = None
 
     def key(self) -> tuple[Any, ...]:
         """Return the content as a tuple that can be compared."""
-        fields = (getattr(self, name) for name in self.__slots__)
-        return tuple((f + 0.0).tobytes() if isinstance(f, np.ndarray) else f for f in fields)
+        return make_key(self)
 
     @classmethod
-    def make(
-        cls,
-        name: str,
-        parent: Any,
-        kind: str,
-        *,
-        frame: str | None,
-        offset: Any,
-        axis: ArrayLike | None,
-        axis2: ArrayLike | None,
-        order: str | None,
-        pitch: float | None,
-        lower: ArrayLike | None,
-        upper: ArrayLike | None,
-        rest: ArrayLike | None,
-        mimic: Mimic | Sequence[Any] | None,
-        mass: float,
-        center: ArrayLike,
-        stiffness: float,
-        cone: BallRange | None = None,
-        locked: bool = False,
-        length: float | None = None,
-        path: Any = None,
-    ) -> JointSpec:
-        """Return the joint. Raises an error that names the invalid argument."""
+    def make(cls, name: str, parent: Any, kind: str, **given: Any) -> JointSpec:
+        """Return the joint; arguments as in `ModelBuilder.add_joint`. Raises an error that names the invalid one."""
         check_name(name, "joint")
-        where = f"joint {name!r}"
+        where, get = f"joint {name!r}", given.get
         check_kind(kind, where)
-        curve = read_path(kind, path, where)
-        low, high = read_bounds(kind, *fill_bounds(kind, lower, upper, curve, where), where)
-        follows = check_mimic(mimic, kind, where)
+        curve = read_path(kind, get("path"), where)
+        low, high = read_bounds(kind, *fill_bounds(kind, get("lower"), get("upper"), curve, where), where)
+        follows = check_mimic(get("mimic"), kind, where)
         return cls(
             name=name,
             parent=read_parent(parent, where),
             kind=kind,
-            frame=check_name(name if frame is None else frame, "frame"),
-            offset=check_offset(offset, where),
-            axis=check_axis(kind, axis, where),
-            axis2=check_axis2(kind, axis, axis2, where),
-            order=check_order(kind, order, where),
-            pitch=check_pitch(kind, pitch, where),
+            frame=check_name(name if get("frame") is None else get("frame"), "frame"),
+            offset=check_offset(get("offset"), where),
+            axis=check_axis(kind, get("axis"), where),
+            axis2=check_axis2(kind, get("axis"), get("axis2"), where),
+            order=check_order(kind, get("order"), where),
+            pitch=check_pitch(kind, get("pitch"), where),
             lower=low,
             upper=high,
-            rest=check_rest(kind, rest, low, high, where),
+            rest=check_rest(kind, get("rest"), low, high, where),
             mimic=follows,
-            mass=check_mass(mass, where),
-            center=read_vector(center, 3, f"{where}: center"),
-            stiffness=check_not_negative(stiffness, f"{where}: stiffness"),
-            cone=check_cone(kind, cone, where),
-            locked=check_locked(locked, kind, follows, where),
-            length=check_length(kind, length, where),
+            mass=check_mass(get("mass", 0.0), where),
+            center=read_vector(get("center", (0.0, 0.0, 0.0)), 3, f"{where}: center"),
+            inertia=check_inertia(get("inertia"), where),
+            stiffness=check_not_negative(get("stiffness", 0.0), f"{where}: stiffness"),
+            cone=check_cone(kind, get("cone"), where),
+            locked=check_locked(get("locked", False), kind, follows, where),
+            length=check_length(kind, get("length"), where),
             path=curve,
+            **{key: check_drive(key, given[key], where) for key in DRIVE if get(key) is not None},
         )
+
+
+def make_key(spec: FrameSpec | JointSpec) -> tuple[Any, ...]:
+    """Return the fields of a spec as a tuple that can be compared, without negative zeros."""
+    values = (getattr(spec, each.name) for each in fields(spec))
+    return tuple((value + 0.0).tobytes() if isinstance(value, np.ndarray) else value for value in values)
 
 
 # ------------------------------------------------------------------------------------------------ checks
@@ -208,6 +182,24 @@ def check_not_negative(value: Any, what: str) -> float:
 
 def check_mass(mass: Any, where: str) -> float:
     return check_not_negative(mass, f"{where}: mass")
+
+
+def check_inertia(inertia: ArrayLike | None, where: str) -> Floats:
+    """Return a symmetric matrix; three numbers are its diagonal, and None is zero."""
+    array = read_floats(np.zeros(3) if inertia is None else inertia, 9, f"{where}: inertia")
+    matrix = np.diag(array) if array.shape == (3,) else array
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, 1e-9, 0.0):
+        raise InvalidValue(f"{where}: inertia is {array.tolist()}; it must be 3 moments or a symmetric 3x3 matrix.")
+    return freeze((matrix + matrix.T) / 2)
+
+
+def check_drive(name: str, value: Any, where: str) -> float:
+    """Return a number about a joint's drive; effort and velocity may be infinite, but not zero."""
+    if name not in ("effort", "velocity"):
+        return check_not_negative(value, f"{where}: {name}")
+    if not (number := float(read_floats(value, 1, f"{where}: {name}"))) > 0.0:
+        raise InvalidValue(f"{where}: {name} is {number}; it must be above zero, or None if it is unknown.")
+    return number
 
 
 def read_unit(axis: ArrayLike, what: str) -> Floats:

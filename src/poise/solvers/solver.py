@@ -15,6 +15,7 @@ from poise.goals import Goal
 from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
 from poise.kinematics.pose import check_model
+from poise.limits.closed import add_closures
 from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.native import core
@@ -108,7 +109,8 @@ class Solver:
         self.model = model
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
         self.row_names = order_goals(self.goals)
-        self._options = options
+        held = add_closures(model, options.limits) if options.limit_handling != "off" else options.limits
+        self._options = options = replace(options, limits=held) if len(held) > len(options.limits) else options
         self._limit = options.time_limit
         self._start = model.rest
         self._timed = find_timed(options.limits) if options.limits else ()
@@ -138,7 +140,7 @@ class Solver:
         self._read(model, goals, options)
         self._native = None
         rows = [(name, self.goals[name].rows(model)) for name in self.row_names]
-        return self, rows, identify(model, self.goals, rows, options) if lasting and rows else None
+        return self, rows, identify(model, self.goals, rows, self._options) if lasting and rows else None
 
     def use_problem(self, key: Any, call: Callable[[core.Solver], Out]) -> Out:
         """Call a function with the prepared problem of a key from `read_problem`, and cache the problem."""

@@ -158,7 +158,7 @@ def make_world(motion: Motion, roots: list[BvhJoint]) -> BvhJoint:
     name, taken = "world", set(motion.model.frames)
     while name in taken:
         name += "_"
-    place = Frame(name, None, None, Transform.identity(), 0.0, np.zeros(3))
+    place = Frame(name, None, None, Transform.identity(), 0.0, np.zeros(3), np.zeros((3, 3)))
     return BvhJoint([place], np.zeros(3), (), np.zeros((len(motion), 0)), roots)
 
 

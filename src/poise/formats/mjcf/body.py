@@ -18,17 +18,19 @@ import numpy as np
 
 from poise.files.source import Source, quote_names
 from poise.formats.mjcf.assets import Assets
+from poise.formats.mjcf.drives import read_drive
 from poise.formats.mjcf.shapes import add_shapes, list_geom_frames
 from poise.formats.options import ReadOptions, look_source
 from poise.formats.roles import give_roles
-from poise.formats.units import adjust_model
+from poise.formats.units import adjust_model, turn_inertia
 from poise.model import BallRange, Model, ModelBuilder
 from poise.spatial import Rotation, Transform
 
 __all__ = ["build"]
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
-EQ_JOINT = 2  # mjtEq
+EQ_CONNECT, EQ_WELD, EQ_JOINT = range(3)  # mjtEq
+SITE = 6  # mjtObj
 KINDS = ("free", "ball", "prismatic", "revolute")
 NUMBERS = (7, 4, 1, 1)
 LARGEST = 1e12  # m, limit for all numbers of a body
@@ -90,6 +92,7 @@ def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: Re
     add_shapes(compiled, assets, builder, source, body.names.bodies)
     builder.extend(list_geom_frames(compiled, body.names.bodies, body.names.frames | set(body.names.joints)))
     body.add_poses()
+    body.add_closures()
     builder.notes[:0] = source.notes
     if options.scale == "auto":
         source.note("scale='auto': MJCF is in metres, so nothing was scaled")
@@ -149,12 +152,14 @@ class BodyReader:
         m, name = self.compiled, self.names.bodies[i]
         above = int(m.body_parentid[i])
         parent: str | None = self.base if above == 0 and self.base else self.names.bodies[above]
-        mass: Row = {"mass": float(m.body_mass[i]), "center": np.array(m.body_ipos[i])}
+        inertia = turn_inertia(np.array(m.body_inertia[i]), Rotation(np.array(m.body_iquat[i])))
+        mass: Row = {"mass": float(m.body_mass[i]), "center": np.array(m.body_ipos[i]), "inertia": inertia}
         if mass["mass"] <= 1e-11:  # the lower bound that `reader` gives the compiler
             mass = {}
         if self.is_free(i):
             joint = int(m.body_jntadr[i])
             rest = np.array(m.qpos0[m.jnt_qposadr[joint] :][:7])
+            mass |= read_drive(m, joint)
             self.builder.add_joint(self.names.joints[joint], None, "free", frame=name, rest=rest, **mass)
             return
         at = read_transform(m.body_pos[i], m.body_quat[i])
@@ -164,7 +169,7 @@ class BodyReader:
             last = j == joints[-1] and not anchor.any()
             frame = name if last else self.names.make_new(self.names.joints[j])
             offset = at @ Transform(Rotation.identity(), anchor) @ self.find_reference(j)
-            row = self.read_joint(j) | (mass if last else {})
+            row = self.read_joint(j) | read_drive(m, j) | (mass if last else {})
             self.builder.add_joint(self.names.joints[j], parent, frame=frame, offset=offset, **row)
             parent, at = frame, Transform(Rotation.identity(), -anchor)
         if parent != name:
@@ -198,6 +203,27 @@ class BodyReader:
         rest = min(max(float(m.qpos0[m.jnt_qposadr[j]]), low), high)
         return row | {"lower": low, "upper": high, "rest": [rest]}
 
+    def add_closures(self) -> None:
+        """Add the active connect and weld constraints as closures.
+
+        The point ``data[:3]`` of one body is at ``data[3:6]`` of the other, and a weld's ``data[6:10]`` is the second
+        body's orientation relative to the first. Two sites coincide.
+        """
+        m, lost = self.compiled, 0
+        for k in (k for k in range(m.neq) if m.eq_active0[k] and m.eq_type[k] != EQ_JOINT):
+            weld, sites, data = m.eq_type[k] == EQ_WELD, m.eq_objtype[k] == SITE, np.array(m.eq_data[k])
+            one, two = (int(m.eq_obj1id[k]), int(m.eq_obj2id[k]))[:: -1 if weld else 1]
+            bodies = m.site_bodyid[[one, two]] if sites else (one, two)
+            if m.eq_type[k] not in (EQ_CONNECT, EQ_WELD) or any(m.body_mocapid[body] >= 0 for body in bodies):
+                lost += 1
+                continue
+            point, at = (np.zeros(3), np.zeros(3)) if sites else (data[:3], data[3:6])
+            turn = Rotation.identity() if sites else Rotation(data[6:10]) if weld else None
+            names = self.names.sites if sites else self.names.bodies
+            self.builder.add_closure(names[one], names[two], Transform(turn, at) if weld else at, point=point)
+        if lost:
+            self.source.note_oddity(f"{lost} equality constraints are left out: of tendons, flexes or mocap bodies")
+
     def add_poses(self) -> None:
         """Add keyframes as named poses, without the values of mimic joints."""
         m = self.compiled
@@ -228,11 +254,7 @@ def read_couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[
     reference configuration; without a second joint, ``y - y0 = a0``.
     """
     out: dict[int, tuple[int, float, float]] = {}
-    others = 0
-    for k in range(m.neq):
-        if m.eq_type[k] != EQ_JOINT:
-            others += int(m.eq_active0[k])
-            continue
+    for k in (k for k in range(m.neq) if m.eq_type[k] == EQ_JOINT):
         y, x = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
         a = m.eq_data[k][:5].tolist()
         y0 = float(m.qpos0[m.jnt_qposadr[y]])
@@ -245,10 +267,6 @@ def read_couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[
             out[y] = (y, 0.0, y0 + a[0])
         else:
             out[y] = (x, a[1], y0 + a[0] - a[1] * float(m.qpos0[m.jnt_qposadr[x]]))
-    if others:
-        source.note_oddity(
-            f"{others} equality constraints that are not between two joints are left out (loops stay open)"
-        )
     return out
 
 
@@ -286,6 +304,8 @@ def check_numbers(m: Any, source: Source) -> None:
         ("a body's orientation", m.body_quat),
         ("a body's mass", m.body_mass),
         ("a body's inertial pos", m.body_ipos),
+        ("a body's inertia", m.body_inertia),
+        ("the damping, friction or armature of a joint", [m.dof_damping, m.dof_frictionloss, m.dof_armature]),
         ("a joint's pos", m.jnt_pos),
         ("a joint's axis", m.jnt_axis),
         ("a joint's ref", m.qpos0),
@@ -293,6 +313,7 @@ def check_numbers(m: Any, source: Source) -> None:
         ("a site's orientation", m.site_quat),
         ("a key's qpos", m.key_qpos),
         ("the coefficients of an equality constraint", m.eq_data[m.eq_type == EQ_JOINT][:, :5]),
+        ("the points of an equality constraint", m.eq_data[m.eq_type <= EQ_WELD]),
     )
     for what, values in arrays:
         array = np.asarray(values)

@@ -58,7 +58,7 @@ def list_geom_frames(m: Any, bodies: list[str], taken: set[str]) -> list[FrameSp
     for i, name in enumerate(m.names["geom"]):
         if name and name not in taken and not is_role_name(name) and is_finite(m, i):
             offset = Transform(Rotation(np.array(m.geom_quat[i])), np.array(m.geom_pos[i]))
-            spec = FrameSpec.make(name, bodies[m.geom_bodyid[i]], offset, 0.0, (0.0, 0.0, 0.0))
+            spec = FrameSpec.make(name, bodies[m.geom_bodyid[i]], offset)
             frames.setdefault(name, replace(spec, listed=False))
     return list(frames.values())
 

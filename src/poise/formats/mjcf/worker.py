@@ -19,9 +19,13 @@ __all__ = ["answer", "pack", "receive", "send", "unpack"]
 SIZES = ("nbody", "njnt", "nsite", "ngeom", "nkey", "neq", "nmocap")
 ARRAYS = (
     *("body_parentid", "body_jntnum", "body_jntadr", "body_pos", "body_quat", "body_mass", "body_ipos", "qpos0"),
+    *("body_iquat", "body_inertia", "body_mocapid", "jnt_dofadr", "jnt_actfrclimited", "jnt_actfrcrange"),
+    *("dof_damping", "dof_frictionloss", "dof_armature", "actuator_trntype", "actuator_trnid", "actuator_gear"),
+    *("actuator_forcelimited", "actuator_forcerange", "actuator_ctrllimited", "actuator_ctrlrange"),
+    *("actuator_gaintype", "actuator_biastype", "actuator_gainprm"),
     *("jnt_type", "jnt_qposadr", "jnt_pos", "jnt_axis", "jnt_range", "jnt_limited", "jnt_bodyid"),
     *("site_pos", "site_quat", "site_bodyid", "key_qpos", "mat_rgba", "mat_texid", "tex_width"),
-    *("eq_type", "eq_obj1id", "eq_obj2id", "eq_data", "eq_active0"),
+    *("eq_type", "eq_obj1id", "eq_obj2id", "eq_data", "eq_active0", "eq_objtype"),
     *("geom_type", "geom_size", "geom_pos", "geom_quat", "geom_bodyid", "geom_dataid", "geom_matid", "geom_rgba"),
     *("geom_contype", "geom_conaffinity", "geom_group"),
     *("mesh_pathadr", "mesh_scale", "mesh_pos", "mesh_quat"),

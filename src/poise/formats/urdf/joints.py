@@ -56,6 +56,7 @@ class JointElement:
             offset=self.offset,
             mass=link.mass,
             center=link.center,
+            inertia=link.inertia,
             **self.arguments,
         )
 
@@ -78,6 +79,7 @@ def read_joint(source: Source, element: Element) -> JointElement:
     elif "axis" in inside and "xyz" in inside["axis"].attrib:  # unused, but checked
         parse_numbers(inside["axis"].attrib["xyz"], 3, f"{where}: axis", source, inside["axis"].sourceline)
     limit = numbers.get("limit", {})
+    arguments |= read_drive(source, line, {**limit, **numbers.get("dynamics", {})}, where)
     if kind in ("revolute", "prismatic"):
         arguments["lower"], arguments["upper"] = read_range(source, line, limit, kind, where)
     elif kind == "continuous" and any(limit.get(side) for side in ("lower", "upper")):
@@ -153,6 +155,16 @@ def read_range(
     return lower, upper
 
 
+def read_drive(source: Source, line: int, given: dict[str, float], where: str) -> dict[str, float]:
+    """Return effort, velocity, damping and friction; exporters write 0 for an unknown effort or velocity."""
+    out = {key: given[key] for key in ("effort", "velocity", "damping", "friction") if given.get(key, 0.0) != 0.0}
+    for key in [key for key, value in out.items() if value < 0.0]:
+        source.note_oddity(f"{where} has a negative {key}, {out.pop(key):g}; it was ignored", line)
+    if "effort" in given and (given["effort"] == 0.0 or given.get("velocity") == 0.0):
+        source.note("an effort or velocity of 0 was read as unknown")
+    return out
+
+
 def read_mimic(
     source: Source, element: Element, numbers: dict[str, float], kind: str, where: str
 ) -> dict[str, tuple[str, float, float]]:
@@ -165,13 +177,15 @@ def read_mimic(
 
 
 def read_extension(source: Source, element: Element, where: str) -> dict[str, Any]:
-    """Read the rest value, stiffness, absent bounds and lock from Poise's own ``<poise>`` element."""
+    """Read the rest value, stiffness, armature, absent bounds and lock from Poise's own ``<poise>`` element."""
     line, given = element.sourceline, element.attrib
     out: dict[str, Any] = {side: None for side in ("lower", "upper") if given.get(side) == "none"}
     if "rest" in given:
         out["rest"] = parse_numbers(given["rest"], None, f"{where}: rest", source, line)
     if "stiffness" in given:
         out["stiffness"] = parse_number(given["stiffness"], f"{where}: stiffness", source, line)
+    if "armature" in given:
+        out["armature"] = parse_number(given["armature"], f"{where}: armature", source, line)
     if given.get("locked") == "true":
         out["locked"] = True
     return out

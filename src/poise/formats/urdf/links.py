@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from poise.arrays import Floats
 from poise.errors import PoiseError
 from poise.files.source import MAX_NAME_LENGTH, Source, parse_number, parse_numbers, quote
+from poise.formats.units import turn_inertia
 from poise.formats.xml import Element
 from poise.model import Box, Capsule, Cylinder, Mesh, Sphere
 from poise.spatial import Rotation, Transform
@@ -46,6 +48,7 @@ class LinkElement:
     line: int
     mass: float
     center: tuple[float, ...]
+    inertia: Floats | None
     shapes: tuple[ShapeElement, ...]
 
 
@@ -146,36 +149,43 @@ def read_link(source: Source, element: Element, materials: Mapping[str, Color]) 
     name = read_required(source, element, "name", "a link")
     where = f"link {name!r}"
     inertial = list_children(source, element, where, ("inertial",), FOREIGN).get("inertial")
-    mass, center = (0.0, (0.0, 0.0, 0.0)) if inertial is None else read_inertial(source, inertial, where)
+    mass, center, inertia = (0.0, (0.0,) * 3, None) if inertial is None else read_inertial(source, inertial, where)
     shapes = []
     for child in element:
         if child.tag in ("visual", "collision"):
             shapes += read_shapes(source, child, f"a <{child.tag}> of {where}", materials)
-    return LinkElement(name, element.sourceline, mass, center, tuple(shapes))
+    return LinkElement(name, element.sourceline, mass, center, inertia, tuple(shapes))
 
 
-def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float, tuple[float, ...]]:
-    """Return the mass [kg] and the centre of mass [m]; the inertia is checked and dropped."""
+def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float, tuple[float, ...], Floats]:
+    """Return the mass [kg], the centre of mass [m], and the inertia about it in the axes of the link [kg m^2]."""
     inside = list_children(source, inertial, f"the <inertial> of {where}", ("origin", "mass", "inertia"), FOREIGN)
-    x, y, z = read_origin(source, inside.get("origin"), f"the <inertial> of {where}").translation.tolist()
-    if (inertia := inside.get("inertia")) is not None:
-        for key in INERTIA:
-            if key in inertia.attrib:
-                moment = parse_number(inertia.attrib[key], f"{where}: {key}", source, inertia.sourceline)
-                if moment < 0.0 and key in ("ixx", "iyy", "izz"):
-                    source.note_oddity(
-                        f"{where} has a negative {key}, which is impossible; inertia is not used", inertia.sourceline
-                    )
+    origin = read_origin(source, inside.get("origin"), f"the <inertial> of {where}")
+    x, y, z = origin.translation.tolist()
+    inertia = turn_inertia(read_inertia(source, inside.get("inertia"), where), origin.rotation)
     if (element := inside.get("mass")) is None:
         source.note_oddity(f"{where} has an <inertial> without <mass>; it was read as 0 kg", inertial.sourceline)
-        return 0.0, (x, y, z)
+        return 0.0, (x, y, z), inertia
     text = read_required(source, element, "value", f"the <mass> of {where}")
     mass = parse_number(text, f"{where}: mass", source, element.sourceline)
     if mass < 0.0:
         raise source.make_error(f"{where} has the mass {mass:g} kg; it must be zero or more.", element.sourceline)
     if mass > 1e12:
         raise source.make_error(f"{where} has the mass {mass:g} kg, more than any body.", element.sourceline)
-    return mass, (x, y, z)
+    return mass, (x, y, z), inertia
+
+
+def read_inertia(source: Source, element: Element | None, where: str) -> Floats:
+    """Read the matrix of an <inertia>; missing moments are 0."""
+    matrix = np.zeros((3, 3))
+    for key in INERTIA:
+        if element is not None and key in element.attrib:
+            i, k = "xyz".index(key[1]), "xyz".index(key[2])
+            moment = parse_number(element.attrib[key], f"{where}: {key}", source, element.sourceline)
+            matrix[i, k] = matrix[k, i] = moment
+            if moment < 0.0 and i == k:
+                source.note_oddity(f"{where} has a negative {key}, which is impossible; it is kept", element.sourceline)
+    return matrix
 
 
 # ------------------------------------------------------------------------------------------------ shapes

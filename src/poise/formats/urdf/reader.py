@@ -12,7 +12,8 @@ yourdfpy or urdfdom: it needs no package, has line numbers, opens no other file,
 | no `<axis>` | (1, 0, 0), as specified |
 | `<mimic>` | a mimic joint; chains are resolved to their leader, in any order of the file |
 | `<limit>` missing, or without lower and upper | no range, with a warning; a single missing bound is 0 |
-| `<inertial>` | mass and its centre; the inertia is checked and dropped |
+| `<inertial>` | mass, its centre, and its inertia about that centre in the axes of the link |
+| `<limit>`, `<dynamics>` | effort, velocity, damping and friction; 0 means that effort or velocity is unknown |
 | `<visual>`, `<collision>` | `model.shapes`; a mesh is a reference, as written, opened when the body is drawn |
 | `<transmission>`, `<gazebo>`, `<safety_controller>`, ... | ignored |
 """
@@ -26,6 +27,7 @@ from typing import Any
 from poise.errors import FormatError, PoiseError, name_not_found
 from poise.files.source import Source, parse_numbers, quote, quote_names
 from poise.formats.options import ReadOptions, look_source
+from poise.formats.plain_values import decode_relative
 from poise.formats.roles import give_roles
 from poise.formats.units import add_free_root, adjust_model
 from poise.formats.urdf.joints import JointElement, read_joint
@@ -84,7 +86,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     builder.disabled_pairs = read_disabled_pairs(source, builder.name, links, options)
     children = {joint.child for joint in joints.values()}
     base = next(link for name, link in links.items() if name not in children)
-    builder.add_frame(base.name, None, mass=base.mass, center=base.center)
+    builder.add_frame(base.name, None, mass=base.mass, center=base.center, inertia=base.inertia)
     for joint in joints.values():
         call_with_line(source, joint.line, joint.add_to, builder, links[joint.child])
     for link in links.values():
@@ -252,7 +254,7 @@ def free_base(model: Model, source: Source) -> Model:
 
 
 def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None:
-    """Read roles, named poses, disabled pairs, the up axis and units from Poise's own ``<poise>`` element."""
+    """Read roles, named poses, disabled pairs, closures, the up axis and units from Poise's own ``<poise>`` element."""
     for element in root.iterfind("poise"):
         builder.up, builder.units = element.get("up", "z"), element.get("units", "m")
     for element in root.iterfind("poise/*"):
@@ -265,6 +267,11 @@ def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None
         elif element.tag == "pose":
             q = parse_numbers(element.get("q", ""), None, f"pose {name!r}", source, line)
             call_with_line(source, line, builder.add_pose, name, q)
+        elif element.tag == "closure":
+            where, names = f"closure {name!r}", (element.get("frame", ""), element.get("other", ""))
+            numbers = parse_numbers(element.get("transform", ""), None, where, source, line)
+            at = parse_numbers(element.get("point", "0 0 0"), 3, where, source, line)
+            call_with_line(source, line, builder.add_closure, *names, decode_relative(numbers), point=at)
 
 
 def call_with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: Any) -> None:

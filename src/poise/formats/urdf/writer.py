@@ -3,7 +3,8 @@
 URDF has one root link, and joints with one, two (planar) or six (floating) degrees of freedom. Other joints are written
 as chains of these, with the same kinematics and a warning: a universal, Euler or translation3 joint as single joints,
 a screw as a revolute joint and a prismatic joint that mimics it, a ball as three revolute joints about z, y and x. Rest
-pose, stiffness, roles and named poses are written as ``<poise>`` elements, which other programs ignore. Numbers are
+pose, stiffness, armature, roles, named poses and closures are written as ``<poise>`` elements, which other programs
+ignore. Numbers are
 written so that they read back exactly.
 """
 
@@ -21,10 +22,13 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError, FormatWarning
 from poise.files.source import quote_names
+from poise.formats.plain_values import encode_field
 from poise.formats.units import warn_of_units
-from poise.model import Box, Capsule, Cylinder, Joint, Mesh, Model, Shape, Sphere
+from poise.formats.urdf.links import INERTIA
+from poise.model import Box, Capsule, Cylinder, Frame, Joint, Mesh, Model, Shape, Sphere
 from poise.model.joints.joint import Mimic
 from poise.model.joints.kinds import Primitive
+from poise.model.spec import DRIVE
 from poise.spatial import Transform
 
 __all__ = ["write_model"]
@@ -69,7 +73,7 @@ class _Writer:
         alone = len(tops) == 1 and top.joint is None and top.offset == _IDENTITY
         world = None if alone else self.make_new("world")
         if world is not None:
-            self.write_link(world, 0.0, (0.0, 0.0, 0.0))
+            self.write_link(world)
         for name in model.frames:
             self.write_frame(name, world)
         self.write_shapes()
@@ -77,6 +81,12 @@ class _Writer:
         self.write_extension(root)
         for kind, names in self.rows.items():
             self.notes.append(f"URDF has no {kind} joints; these became rows of single ones: {quote_names(names)}")
+        drives = [joint.name for joint in model.joints if joint.armature]
+        painted = [shape.frame for shape in model.shapes if getattr(shape.shape, "texture", "")]
+        loops = [loop.frame for loop in model.closures]
+        for what, names in (("armature", drives), ("closed loops", loops), ("textures as MJCF has", painted)):
+            if names:
+                self.notes.append(f"URDF has no {what}; other programs will not see those of {quote_names(names)}")
         for note in self.notes:
             warnings.warn(f"{model.name}: {note}", FormatWarning, stacklevel=6)
         return root
@@ -95,29 +105,34 @@ class _Writer:
         frame = self.model.frame(name)
         parent = world if frame.parent is None else frame.parent
         if frame.joint is None:
-            self.write_link(name, frame.mass, frame.center)
+            self.write_link(name, frame)
             if parent is not None:
                 self.write_joint(self.make_new(f"{name}_fixed"), "fixed", parent, name, frame.offset)
             return
         joint = self.model.joint(frame.joint)
         assert parent is not None
         self.write_model_joint(joint, parent)
-        self.write_link(name, joint.mass, joint.center)
+        self.write_link(name, frame)
 
     def write_model_joint(self, joint: Joint, parent: str) -> None:
         """Write a joint directly, or as a chain of single joints."""
         rest = list_extras(self.model, joint)
         if joint.kind in SAME:
-            bounds = (-np.inf, np.inf) if joint.kind == "fixed" else (float(joint.lower), float(joint.upper))
+            own = next(
+                spec for spec in self.model.layout.joints if spec.name == joint.name
+            )  # wide
+            bounds = (-np.inf, np.inf) if joint.kind == "fixed" else (float(own.lower[0]), float(own.upper[0]))
             kind = "continuous" if joint.kind == "revolute" and np.isinf(bounds).all() else joint.kind
             axis = None if kind == "fixed" else joint.axis
-            self.write_joint(joint.name, kind, parent, joint.frame, joint.offset, axis, bounds, joint.mimic, rest)
+            self.write_joint(
+                joint.name, kind, parent, joint.frame, joint.offset, axis, bounds, joint.mimic, rest, joint
+            )
         elif joint.kind in ("free", "planar"):
             kind = "floating" if joint.kind == "free" else "planar"
             if joint.kind == "planar" and np.isfinite(np.stack([joint.lower, joint.upper])).any():
                 raise FormatError(f"joint {joint.name!r} is planar and has a range, which URDF cannot hold.")
             axis = joint.axis if joint.kind == "planar" else None
-            self.write_joint(joint.name, kind, parent, joint.frame, joint.offset, axis, (-np.inf, np.inf), None, rest)
+            self.write_joint(joint.name, kind, parent, joint.frame, joint.offset, axis, rest=rest, drive=joint)
         else:
             self.write_joint_row(joint, parent, rest)
 
@@ -137,9 +152,10 @@ class _Writer:
                 own = rest
             name = self.make_new(f"{joint.name}_{step.suffix}") if step.suffix else joint.name
             kind = "continuous" if step.kind == "revolute" and np.isinf(step.bounds).all() else step.kind
-            self.write_joint(name, kind, at, link, offset, step.axis, step.bounds, step.mimic, own)
+            drive = None if last and joint.kind == "screw" else joint  # the slide of a screw follows its turn
+            self.write_joint(name, kind, at, link, offset, step.axis, step.bounds, step.mimic, own, drive)
             if not last:
-                self.write_link(link, 0.0, (0.0, 0.0, 0.0))
+                self.write_link(link)
             at, offset = link, _IDENTITY
 
     def write_joint(
@@ -153,6 +169,7 @@ class _Writer:
         bounds: tuple[float, float] = (-np.inf, np.inf),
         mimic: Mimic | None = None,
         rest: dict[str, str] | None = None,
+        drive: Joint | None = None,
     ) -> None:
         """Write one <joint>."""
         element = ET.Element("joint", name=check_text(name), type=kind)
@@ -162,8 +179,8 @@ class _Writer:
         if axis is not None:
             ET.SubElement(element, "axis", xyz=write_numbers(axis))
         rest = dict(rest or {})
-        if kind in ("revolute", "prismatic"):
-            rest |= list_limit(element, bounds)
+        if kind != "fixed":
+            rest |= write_drive(element, bounds if kind in ("revolute", "prismatic") else None, drive)
         if mimic is not None:
             ratio, shift = write_number(mimic.ratio), write_number(mimic.offset)
             ET.SubElement(element, "mimic", joint=check_text(mimic.joint), multiplier=ratio, offset=shift)
@@ -171,14 +188,15 @@ class _Writer:
             ET.SubElement(element, "poise", rest)
         self.joints.append(element)
 
-    def write_link(self, name: str, mass: float, center: Vector) -> None:
+    def write_link(self, name: str, frame: Frame | None = None) -> None:
         """Write one <link>."""
         element = ET.Element("link", name=check_text(name))
-        if mass > 0.0:
+        if frame is not None and (frame.mass > 0.0 or frame.inertia.any()):
             inertial = ET.SubElement(element, "inertial")
-            ET.SubElement(inertial, "origin", xyz=write_numbers(center))
-            ET.SubElement(inertial, "mass", value=write_number(mass))
-            ET.SubElement(inertial, "inertia", dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "0"))
+            ET.SubElement(inertial, "origin", xyz=write_numbers(frame.center))
+            ET.SubElement(inertial, "mass", value=write_number(frame.mass))
+            moments = frame.inertia[np.triu_indices(3)]
+            ET.SubElement(inertial, "inertia", dict(zip(INERTIA, map(write_number, moments), strict=True)))
         self.links.append(element)
 
     # -------------------------------------------------------------------------------------------- shapes and extensions
@@ -193,14 +211,14 @@ class _Writer:
                         write_solid(links[shape.frame], use, solid, offset, shape.color)
 
     def write_extension(self, root: ET.Element) -> None:
-        """Write roles, named poses and disabled pairs, and the up axis and units if they are not z and m."""
+        """Write roles, poses, disabled pairs and closures, and the up axis and units if they are not z and m."""
         model = self.model
         about = {} if model.up == "z" else {"up": model.up}
         if model.units != "m":
             about["units"] = model.units
             self.notes.append(warn_of_units(model, "URDF"))
         disabled = model.attachments.disabled_pairs
-        if not model.roles and not model.poses and not about and disabled is None:
+        if disabled is None and not (model.roles or model.poses or model.closures or about):
             return
         poise = ET.SubElement(root, "poise", about)
         for role, frame in model.roles.items():
@@ -213,6 +231,10 @@ class _Writer:
         for name, q in model.poses.items():
             numbers = np.concatenate([convert_numbers(joint, q) for joint in leaders]) if leaders else q
             ET.SubElement(poise, "pose", name=check_text(name), q=write_numbers(numbers))
+        for loop in model.closures:
+            names = {"frame": check_text(loop.frame), "other": check_text(loop.other)}
+            transform, point = write_numbers(encode_field(loop.transform)), write_numbers(loop.point)
+            ET.SubElement(poise, "closure", names, transform=transform, point=point)
 
 
 class SingleJoint(NamedTuple):
@@ -257,7 +279,7 @@ def convert_numbers(joint: Joint, q: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def list_extras(model: Model, joint: Joint) -> dict[str, str]:
-    """Return the values for ``<poise>``: a rest value other than the default, stiffness, and lock."""
+    """Return the values for ``<poise>``: a rest value other than the default, stiffness, armature, and lock."""
     out = {}
     if joint.nq:
         rest = convert_numbers(joint, model.rest)
@@ -267,6 +289,8 @@ def list_extras(model: Model, joint: Joint) -> dict[str, str]:
             out["rest"] = write_numbers(rest)
     if joint.stiffness:
         out["stiffness"] = write_number(joint.stiffness)
+    if joint.armature:
+        out["armature"] = write_number(joint.armature)
     if joint.locked:
         out["locked"] = "true"
     return out
@@ -330,14 +354,20 @@ def wrap_angle(angle: float) -> float:
     return angle if abs(angle) <= math.pi else math.remainder(angle, math.tau)
 
 
-def list_limit(parent: ET.Element, bounds: tuple[float, float]) -> dict[str, str]:
-    """Add ``<limit>`` with both bounds, and effort and velocity, which the specification requires.
+def write_drive(parent: ET.Element, bounds: tuple[float, float] | None, drive: Joint | None) -> dict[str, str]:
+    """Add ``<limit>`` with both bounds, and effort and velocity, which the specification requires; and ``<dynamics>``.
 
-    A missing bound is written as +-1e9 and returned for ``<poise>``; an effort or velocity of 0 means unknown.
+    A missing bound is written as +-1e9 and returned for ``<poise>``; an unknown effort or velocity is written as 0.
     """
-    low, high = max(bounds[0], -NO_BOUND), min(bounds[1], NO_BOUND)
-    ET.SubElement(parent, "limit", lower=write_number(low), upper=write_number(high), effort="0", velocity="0")
-    return {side: "none" for side, bound in zip(("lower", "upper"), bounds, strict=True) if math.isinf(bound)}
+    given = {} if drive is None else {key: getattr(drive, key) for key in DRIVE if math.isfinite(getattr(drive, key))}
+    sides = {} if bounds is None else dict(zip(("lower", "upper"), bounds, strict=True))
+    limit = {side: math.copysign(NO_BOUND, x) if math.isinf(x) else x for side, x in sides.items()}
+    if sides or "effort" in given or "velocity" in given:
+        limit |= {key: given.get(key, 0.0) for key in ("effort", "velocity")}
+        ET.SubElement(parent, "limit", {key: write_number(value) for key, value in limit.items()})
+    if losses := {key: write_number(given[key]) for key in ("damping", "friction") if given.get(key)}:
+        ET.SubElement(parent, "dynamics", losses)
+    return {side: "none" for side, bound in sides.items() if math.isinf(bound)}
 
 
 def list_solids(shape: Shape) -> Iterator[tuple[Any, Transform]]:
@@ -365,6 +395,6 @@ def write_solid(link: ET.Element, use: str, solid: Any, offset: Transform, color
     elif isinstance(solid, Mesh):
         scale = {} if solid.scale == (1.0, 1.0, 1.0) else {"scale": write_numbers(solid.scale)}
         ET.SubElement(geometry, "mesh", {"filename": check_text(solid.path), **scale})
-    if color is not None and use == "visual":
+    if color is not None:
         material = ET.SubElement(element, "material", name="")
         ET.SubElement(material, "color", rgba=write_numbers(color))

@@ -5,7 +5,8 @@ A joint's q has `nq` numbers, its velocity `nv`; they differ for quaternions (ba
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from poise.model.joints.kinds import KINDS, Coordinate, Primitive
 from poise.model.joints.text import print_joint
 from poise.spatial import Transform
 
-__all__ = ["BallRange", "Frame", "Joint", "Mimic", "get_name"]
+__all__ = ["BallRange", "Frame", "Joint", "JointFields", "Mimic", "get_name"]
 
 
 def are_alike(a: Any, b: Any) -> bool:
     """Return whether two objects of the same class agree in every field, to the last bit."""
-    pairs = ((getattr(a, name), getattr(b, name)) for name in a.__slots__)
+    pairs = ((getattr(a, each.name), getattr(b, each.name)) for each in fields(a))
     return all(np.array_equal(x, y) if isinstance(x, np.ndarray) else bool(x == y) for x, y in pairs)
 
 
@@ -72,7 +73,39 @@ class BallRange:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Joint(Named):
+class JointFields:
+    """The fields that a joint of a model shares with its declaration; see `Joint`."""
+
+    name: str
+    kind: str
+    parent: str | None
+    frame: str
+    offset: Transform
+    axis: Floats
+    axis2: Floats
+    order: str
+    pitch: float
+    lower: Any
+    upper: Any
+    mimic: Mimic | None
+    mass: float
+    center: Floats
+    inertia: Floats
+    stiffness: float
+    rest: Floats = field(repr=False)
+    cone: BallRange | None = None
+    locked: bool = False
+    length: float = 0.0
+    path: Path | None = None
+    effort: float = math.inf
+    velocity: float = math.inf
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Joint(JointFields, Named):
     """One joint of a model. Equal to its name, so that `"elbow" in model.joints` works.
 
     Attributes:
@@ -92,6 +125,7 @@ class Joint(Named):
         mimic: The joint that it follows, with ratio and offset, or None.
         mass: Mass that moves with it [kg].
         center: Centre of that mass in the child frame [m].
+        inertia: Inertia of that mass about its centre, in the axes of the child frame, (3, 3) [kg m^2].
         stiffness: Weight of its motion in the norm that a step minimises; 0 is neutral.
         rest: Its coordinates in `model.rest`.
         cone: The range of a ball joint, or None.
@@ -99,30 +133,15 @@ class Joint(Named):
         path: The curve of a path joint, or None.
         locked: Whether it is a bone length and not a degree of freedom: motions and poses may change it, solvers keep
             its start value, to the bit, unless `joints=` names it.
+        effort: Largest torque or force of its drive [N m, N]; infinite if unknown.
+        velocity: Largest speed [rad/s, m/s], which `poise.limits.Speed()` holds; infinite if unknown.
+        damping: Resistance per speed [N m s/rad, N s/m].
+        friction: Resistance at any speed [N m, N].
+        armature: Inertia of the drive, as felt at the joint [kg m^2, kg].
     """
 
-    name: str
-    kind: str
-    parent: str | None
-    frame: str
-    offset: Transform
-    axis: Floats
-    axis2: Floats
-    order: str
-    pitch: float
-    lower: float | Floats
-    upper: float | Floats
     q: slice
     v: slice
-    mimic: Mimic | None
-    mass: float
-    center: Floats
-    stiffness: float
-    rest: Floats = field(repr=False)
-    cone: BallRange | None = None
-    locked: bool = False
-    length: float = 0.0
-    path: Path | None = None
 
     @property
     def nq(self) -> int:
@@ -189,6 +208,7 @@ class Frame(Named):
         offset: From the parent frame; for a joint's child frame, at q = 0.
         mass: Mass attached here [kg].
         center: Centre of that mass in this frame [m].
+        inertia: Inertia of that mass about its centre, in this frame's axes, (3, 3) [kg m^2].
         listed: Whether `model.frames` lists it; the geoms of an MJCF file have a name only.
     """
 
@@ -198,6 +218,7 @@ class Frame(Named):
     offset: Transform
     mass: float
     center: Floats
+    inertia: Floats
     listed: bool = True
 
     def __str__(self) -> str:

@@ -147,7 +147,7 @@ def make_scene(
         name: find_grip(model, goal, paths[goal.object.name][firsts[name]], start) for name, goal in grasps.items()
     }
     offsets = {grip.frame: (grip.hand, grip.offset) for grip in grips.values() if grip.offset is not None}
-    marks = [FrameSpec.make(name, hand, offset, 0.0, (0.0, 0.0, 0.0)) for name, (hand, offset) in offsets.items()]
+    marks = [FrameSpec.make(name, hand, offset) for name, (hand, offset) in offsets.items()]
     things = ModelBuilder("things")
     for name, each in objects.items():
         things.add_joint(name_thing(model, each), None, "free", rest=write_coordinates(paths[name][0]), locked=True)
