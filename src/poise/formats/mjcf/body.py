@@ -221,6 +221,8 @@ class BodyReader:
             turn = Rotation.identity() if sites else Rotation(data[6:10]) if weld else None
             names = self.names.sites if sites else self.names.bodies
             self.builder.add_closure(names[one], names[two], Transform(turn, at) if weld else at, point=point)
+        if idle := sum(not on for on in m.eq_active0[m.eq_type != EQ_JOINT]):
+            self.source.note(f"{idle} equality constraints are not active and left out")
         if lost:
             self.source.note_oddity(f"{lost} equality constraints are left out: of tendons, flexes or mocap bodies")
 

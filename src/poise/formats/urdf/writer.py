@@ -118,9 +118,7 @@ class _Writer:
         """Write a joint directly, or as a chain of single joints."""
         rest = list_extras(self.model, joint)
         if joint.kind in SAME:
-            own = next(
-                spec for spec in self.model.layout.joints if spec.name == joint.name
-            )  # wide
+            own = next(spec for spec in self.model.layout.joints if spec.name == joint.name)  # without followers
             bounds = (-np.inf, np.inf) if joint.kind == "fixed" else (float(own.lower[0]), float(own.upper[0]))
             kind = "continuous" if joint.kind == "revolute" and np.isinf(bounds).all() else joint.kind
             axis = None if kind == "fixed" else joint.axis
