@@ -258,8 +258,8 @@ def test_control_c_is_handled_at_once() -> None:
 
 def test_progress_is_shown_on_request(capsys, monkeypatch):
     monkeypatch.setattr(maps, "ROWS", 100)
-    monkeypatch.setattr("poise.batch.progress_line.FIRST_REPORT_S", 0.0)
-    monkeypatch.setattr("poise.batch.progress_line.BETWEEN_REPORTS_S", 0.0)
+    monkeypatch.setattr("poise.progress_line.FIRST_REPORT_S", 0.0)
+    monkeypatch.setattr("poise.progress_line.BETWEEN_REPORTS_S", 0.0)
     options = {"spacing": 0.3, "directions": 12, "turns": 2}
     arm = poise.load("ur5e")
     quiet = poise.reach_map(arm, "tool0", **options)

@@ -20,7 +20,6 @@ from poise.arrays import Floats
 from poise.batch.maps import PROVED, REACHED, ROWS
 from poise.batch.obstacles import read_matrices
 from poise.batch.places import find_bound, hold_root, lay_grid, read_spacing
-from poise.batch.progress_line import watch_progress
 from poise.batch.solver import BatchSolver, read_count, shift_progress
 from poise.batch.voxels import ReachMap
 from poise.errors import InvalidValue
@@ -28,6 +27,7 @@ from poise.goals import Reach
 from poise.kinematics.pose import check_model
 from poise.limits import Limit
 from poise.model import Frame, Model
+from poise.progress_line import watch_progress
 
 __all__ = ["base_map"]
 

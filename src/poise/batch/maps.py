@@ -22,7 +22,6 @@ from poise.arrays import Floats
 from poise.batch.device import is_on_device
 from poise.batch.orientations import MOST_DIRECTIONS, orient, read_directions
 from poise.batch.places import MapQuery, find_plane, hold_root, lay_grid, read_spacing
-from poise.batch.progress_line import watch_progress
 from poise.batch.solution import CODES, copy_to_host
 from poise.batch.solver import BatchSolver, read_count
 from poise.batch.voxels import ReachMap
@@ -33,6 +32,7 @@ from poise.kinematics.pose import check_model
 from poise.limits import Limit
 from poise.model import Frame, Model
 from poise.native.gpu import load_cupy
+from poise.progress_line import watch_progress
 from poise.solvers import Status
 
 __all__ = ["PROVED", "REACHED", "ROWS", "MapProblem", "reach_map"]
@@ -86,8 +86,6 @@ def reach_map(
     Raises:
         InvalidValue: An option is out of range, or the map is unbounded and no box is given.
     """
-    if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise InvalidValue(f"progress is {progress!r}; it must be a function of (poses done, poses), True or False.")
     problem = MapProblem.prepare(
         model, frame, spacing, directions, turns, axis, box, tolerance, manipulability, threads, device, limits
     )

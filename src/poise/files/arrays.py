@@ -20,13 +20,18 @@ from poise.errors import FormatError
 from poise.files.source import Source, quote
 from poise.files.zips import open_member
 
-__all__ = ["list_members", "read_arrays"]
+__all__ = ["bound_unpacked", "list_members", "read_arrays"]
 
 MAX_MEMBERS = 1000
 MAX_BYTES = 1 << 30  # limit for all members that are read, uncompressed
 BOMB = 200  # maximum compression ratio of a large member
 LARGE = 1 << 26  # bytes
 _KINDS = "fiubU"
+
+
+def bound_unpacked(packed: int) -> int:
+    """Return how many bytes a file of a size may unpack to."""
+    return min(MAX_BYTES, max(LARGE, BOMB * packed))
 
 
 def read_arrays(source: Source, wanted: Container[str] | None = None) -> dict[str, NDArray[Any]]:

@@ -7,6 +7,7 @@ stand out of it by at most a given error (`poise.model.geometry.sphere_cover`).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
@@ -18,10 +19,12 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import SPHERE_COLOR, Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.model.geometry.solid_grid import estimate_pieces
 from poise.model.geometry.sphere_cover import CELL, cover_with_spheres
 from poise.model.geometry.surfaces import SurfaceReader, open_surfaces
 from poise.model.geometry.triangles import AROUND, RINGS, is_closed, triangulate
 from poise.model.spec import check_not_negative
+from poise.progress_line import Progress, watch_progress
 from poise.spatial import Transform
 
 __all__ = ["fit_spheres"]
@@ -30,7 +33,11 @@ ROUND_SHARE = 1.0 / (math.cos(math.pi / AROUND) * math.cos(math.pi / (4 * RINGS 
 """The factor of a radius for which the triangles of a round solid contain it."""
 
 
-def fit_spheres(model: Model, error: float = 0.01) -> Model:
+MOST_PIECES = 4_000_000
+"""Triangles that a body is split into at most: about half a minute and a gigabyte on a core of 2.5 GHz."""
+
+
+def fit_spheres(model: Model, error: float = 0.01, *, progress: Progress | bool | None = None) -> Model:
     """Return the same body with spheres as its collision shapes.
 
     The spheres contain the collision shapes, meshes included, or the visual shapes of a part without collision shapes.
@@ -40,13 +47,21 @@ def fit_spheres(model: Model, error: float = 0.01) -> Model:
     Args:
         model: The body.
         error: The largest distance of a point of a sphere from the shape that it covers [m].
+        progress: A function called with (triangles done, triangles) after each shape; or whether to show them on
+            stderr. None shows them on a terminal and in a notebook.
 
     Raises:
         InvalidValue: The body has no shapes, or the error is not positive, or too small for the size of the body.
     """
     fit = SphereFit(open_surfaces(model), read_error(error) / model.metres_per_unit)
-    for shape in list_covered(model):
-        fit.add(shape)
+    surfaces = [(shape, fit.read(shape)) for shape in list_covered(model)]
+    total, done = fit.count_pieces([surface for _, surface in surfaces]), 0
+    with watch_progress(progress, "triangles") as report:
+        for shape, surface in surfaces:
+            fit.add(shape, surface)
+            done += fit.count_pieces([surface])
+            if report is not None:
+                report(done, total)
     if not fit.spheres:
         missing = " ".join(fit.reader.notes)
         raise InvalidValue(f"fit_spheres: model {model.name!r} has no solids or readable meshes. {missing}".rstrip())
@@ -90,12 +105,24 @@ class SphereFit:
     lost: list[Shape] = field(default_factory=list)
     leaky: dict[str, None] = field(default_factory=dict)
 
-    def add(self, shape: Shape) -> None:
-        """Cover a shape."""
+    def count_pieces(self, surfaces: Sequence[tuple[Floats, float] | None]) -> int:
+        """Return about how many triangles surfaces are split into.
+
+        Raises:
+            InvalidValue: They are too many.
+        """
+        count = sum(estimate_pieces(each[0], CELL * (self.error - each[1])) for each in surfaces if each is not None)
+        if count > MOST_PIECES:
+            text = f"needs about {count:.1e} triangles; at most {MOST_PIECES:.0e} are fitted"
+            enough = self.error * math.sqrt(count / MOST_PIECES) * 1.2
+            raise InvalidValue(f"fit_spheres: error is {self.error:.3g}: {text}. Type error={enough:.2g}.")
+        return int(count)
+
+    def add(self, shape: Shape, surface: tuple[Floats, float] | None) -> None:
+        """Cover a shape by its surface, or note that it has none."""
         if isinstance(shape.shape, Sphere):
             self.spheres.append(replace(shape, use="collision", color=SPHERE_COLOR))
             return
-        surface = self.read(shape)
         if surface is None:
             self.lost.append(replace(shape, use="collision"))
             return
@@ -112,7 +139,9 @@ class SphereFit:
         self.spheres += [Shape(shape.frame, Sphere(r), at, "collision", SPHERE_COLOR) for at, r in balls]
 
     def read(self, shape: Shape) -> tuple[Floats, float] | None:
-        """Return triangles that contain a shape, in its frame, and how far they stand out of it."""
+        """Return triangles that contain a shape, in its frame, and how far they stand out of it; None for a sphere."""
+        if isinstance(shape.shape, Sphere):
+            return None
         if isinstance(shape.shape, Mesh):
             surface = self.reader.read(shape)
             if surface is not None and not is_closed(*surface):

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, MissingExtra
-from poise.files.arrays import list_members, read_arrays
+from poise.files.arrays import bound_unpacked, list_members, read_arrays
 from poise.files.source import Source, quote, quote_names
+from poise.formats.tables.parquet_pages import check_pages
 from poise.kinematics.column_names import LABELS, RESERVED
 
 __all__ = ["WRITERS", "choose_reader"]
@@ -23,9 +24,9 @@ Column = NDArray[Any]
 Columns = dict[str, Column]
 
 MAX_COLUMNS = 100_000
-MAX_BYTES = 1 << 30  # limit for an uncompressed Parquet table
 MAX_LINES = 5_000_000  # limit for a CSV file
 BLOCK = 4096  # rows converted at once
+BATCH = 1 << 16  # rows of a Parquet table read at once
 BARE = '{"style": "unitree"}'  # the metadata assumed for a CSV without a header, and for an archive with GMR's names
 OF_ROBOTS = ("root_pos", "root_rot", "dof_pos")
 _FORMULA = re.compile("'*[=+@\t\r\n\uff0b\uff0d\uff1d\uff20-]")  # a cell that a spreadsheet evaluates, guarded or not
@@ -263,12 +264,21 @@ def read_parquet(source: Source) -> tuple[Columns, str]:
     pyarrow, door = load_parquet()
     try:
         file = door.ParquetFile(pyarrow.BufferReader(source.data))
-        check_parquet(source, file.metadata)
         names = file.schema_arrow.names
         check_header(source, names, 1)
-        table = file.read(use_threads=False)
-        facts = (table.schema.metadata or {}).get(b"poise", b"").decode()
-        return {name: flatten(source, name, table.column(name)) for name in names}, facts
+        words = [field.name for field in file.schema_arrow if check_kind(source, field)]
+        check_parquet(source, file.metadata)
+        table = door.ParquetFile(pyarrow.BufferReader(source.data), read_dictionary=words, pre_buffer=False)
+        facts = (file.schema_arrow.metadata or {}).get(b"poise", b"").decode()
+        parts: dict[str, list[Column]] = {name: [] for name in names}
+        widest = dict.fromkeys(names, 8)  # bytes of a cell
+        for batch in table.iter_batches(BATCH, use_threads=False):
+            for name in names:
+                column = batch.column(name)
+                widest[name] = max(widest[name], measure_cell(column))
+                check_size(source, max(file.metadata.num_rows, len(column)) * sum(widest.values()))
+                parts[name].append(flatten(source, name, column))
+        return {name: np.concatenate(each or [np.zeros(0)]) for name, each in parts.items()}, facts
     except FormatError:
         raise
     except Exception as error:  # pyarrow raises many types of exceptions on damaged files
@@ -276,24 +286,53 @@ def read_parquet(source: Source) -> tuple[Columns, str]:
         raise source.make_error(f"is a damaged Parquet file ({quote(reason, 80)}); save it again.") from error
 
 
+def check_kind(source: Source, field: Any) -> bool:
+    """Return whether a column is text; raise `FormatError` if it is not numbers, flags or text."""
+    kinds = load_parquet()[0].types
+    kind = field.type.value_type if kinds.is_dictionary(field.type) else field.type
+    text = kinds.is_string(kind) or kinds.is_large_string(kind)
+    if not (text or kinds.is_floating(kind) or kinds.is_integer(kind) or kinds.is_boolean(kind)):
+        what = f"column {quote(field.name)} is of type {quote(str(field.type))}"
+        raise source.make_error(f"{what}; numbers, flags and text are read.")
+    return bool(text)
+
+
+def check_size(source: Source, size: int) -> None:
+    """Raise `FormatError` if columns have too many bytes."""
+    if size > bound_unpacked(len(source.data)):
+        at_most = f"at most {bound_unpacked(len(source.data))} of a file of its size are read"
+        raise source.make_error(f"its columns have {size} bytes; {at_most}. Split it.")
+
+
 def check_parquet(source: Source, about: Any) -> None:
-    """Raise `FormatError` if the declared sizes are too large, before the file is decompressed."""
-    groups = [about.row_group(i) for i in range(about.num_row_groups)]
-    size = max(about.num_rows * about.num_columns * 8, sum(group.total_byte_size for group in groups))
-    if size > MAX_BYTES or about.num_columns > MAX_COLUMNS or min(about.num_rows, about.num_columns) < 0:
+    """Raise `FormatError` if the rows or the pages are too large, before the file is decompressed."""
+    if about.num_columns > MAX_COLUMNS or min(about.num_rows, about.num_columns) < 0:
         raise source.make_error(f"declares {about.num_rows} rows of {about.num_columns} columns, more than are read.")
+    check_size(source, about.num_rows * about.num_columns * 8)
+    size = bound_unpacked(len(source.data))
+    for group in map(about.row_group, range(about.num_row_groups)):
+        for k in range(about.num_columns):
+            size -= check_pages(source.data, group.column(k), size)
+
+
+def measure_cell(column: Any) -> int:
+    """Return the bytes of the widest cell of a column as an array of numbers or text; text is a dictionary."""
+    if not hasattr(column, "dictionary") or not len(column):
+        return 8
+    from pyarrow import compute
+
+    longest = compute.max(compute.binary_length(column.dictionary)).as_py() or 1
+    return int(4 * longest * -(-len(column.dictionary) // len(column)))
 
 
 def flatten(source: Source, name: str, column: Any) -> Column:
     """Return a column as an array of numbers, booleans or text."""
     if column.null_count:
         raise source.make_error(f"column {quote(name)} has gaps; every row needs its number.")
-    values = np.asarray(column.to_numpy())
-    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
-        values = values.astype(np.str_)
-    if values.dtype.kind not in "fiubU" or values.ndim != 1:
-        raise source.make_error(f"column {quote(name)} is of type {column.type}; numbers, flags and text are read.")
-    return values
+    if hasattr(column, "dictionary"):
+        words = np.array(column.dictionary.to_pylist() or [""], np.str_)
+        return np.asarray(words[column.indices.to_numpy(zero_copy_only=False)])
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 WRITERS: dict[str, Callable[[Columns, str, Path], None]] = {

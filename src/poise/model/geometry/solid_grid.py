@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 
-__all__ = ["HALF_DIAGONAL", "SolidGrid", "split_triangles"]
+__all__ = ["HALF_DIAGONAL", "SolidGrid", "estimate_pieces", "split_triangles"]
 
 Flags = NDArray[np.bool_]
 
 HALF_DIAGONAL = np.sqrt(3.0) / 2.0  # of a cell, in edges
 ROUNDING = 1e-6  # in edges
-MOST_CELLS = 30_000_000
-MOST_TRIANGLES = 4_000_000
+MOST_CELLS = 8_000_000
+MOST_TRIANGLES = 2_500_000
 
 
 class SolidGrid:
@@ -63,6 +63,11 @@ class SolidGrid:
         """Return the cell of each point, (n, 3)."""
         return np.asarray(np.floor((points - self.origin) / self.edge + 0.5), dtype=np.int64)
 
+    def find_inside(self, points: Floats) -> Flags:
+        """Return whether each point is in a cell inside, (n,)."""
+        cells = np.clip(self.find_cells(points), 0, np.array(self.inside.shape) - 1)  # the border is outside
+        return np.asarray(self.inside[tuple(cells.T)])
+
     def find_centers(self, cells: Flags) -> Floats:
         """Return the centres of the marked cells, (n, 3) [m]."""
         return np.asarray(self.origin + self.edge * np.argwhere(cells))
@@ -70,6 +75,14 @@ class SolidGrid:
     def measure_distances(self, marked: Flags) -> Floats:
         """Return the distance of the centre of each cell from that of the nearest marked cell [m]."""
         return np.asarray(self.edge * np.sqrt(transform_distances(marked)))
+
+
+def estimate_pieces(corners: Floats, longest: float) -> float:
+    """Return about how many triangles `split_triangles` makes of the given ones."""
+    length = np.linalg.norm(corners - np.roll(corners, -1, axis=1), axis=2).max(axis=1)
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    height = area / np.maximum(length, 1e-300)
+    return float(np.where(length <= longest, 1.0, 4.0 * np.ceil(length / longest) * np.ceil(height / longest)).sum())
 
 
 def split_triangles(corners: Floats, longest: float) -> Floats:

@@ -4,6 +4,8 @@ A ball around a point c inside the solid stands out by at most r - d(c), with d(
 line from c to a point of the ball outside crosses the surface at least d(c) from c. A candidate has r = d(c) + error,
 and the cover takes, again and again, the candidate that contains most of the elements that are not contained yet.
 Elements are the triangles of the surface, split to three quarters of the error, and the cells inside (`SolidGrid`).
+Gains are counted on a sample of them, first of the whole solid and then block by block; whether an element is contained
+is computed for all of them, next to each ball.
 
 d(c) follows from the distance m to the nearest corner of those triangles: a side is at most s long, the nearest point
 of the surface is at most s / sqrt(3) from a corner of its triangle, at right angles to the line from c, and so
@@ -14,13 +16,14 @@ Source of the greedy cover: V. Chvatal, A greedy heuristic for the set-covering 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.model.geometry.solid_grid import HALF_DIAGONAL, Flags, SolidGrid
+from poise.model.geometry.point_boxes import PointBoxes, Rows, measure_squares, split_rows, sum_squares
+from poise.model.geometry.solid_grid import HALF_DIAGONAL, SolidGrid
 from poise.model.geometry.triangles import merge_points
 from poise.model.memo import keep_by_content
 
@@ -29,56 +32,197 @@ __all__ = ["CELL", "cover_with_spheres"]
 CELL = 0.75  # edge of a cell and longest side of a triangle, relative to the error
 MOST_CANDIDATES = (1_000, 1_200, 300)  # ridges, other cells, corners
 STEPS = (0.5, 0.5, 0.25, 0.25, 0.12, 0.12, 0.06, 0.0)  # of a candidate, relative to a cell
-CHUNK = 4_000_000  # distances that are computed at once
+CHUNK = 2_000_000  # distances that are computed at once
+BOX = 1_024  # pieces
+BLOCK = 8_192  # pieces that are covered at once
+SAMPLE = 8_192, 4_096  # pieces on which gains are counted: of the whole solid, of a block
 FEW = (0.002, 0.01)  # share of the pieces that a sphere must contain, in each round
 NEARBY = 3.0  # distance of candidates from the pieces that are left, relative to the error
 MOST_NEARBY = 2_000
+WALL = 1.2  # spacing of the first spheres of walls without an inside, relative to the error
+FINE = 8  # blocks that get all candidates each
 ROUNDING = 1e-7  # relative
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Balls(NamedTuple):
+    """Balls: their centres (n, 3), and the distance of each centre from the surface (n,) [m]."""
+
+    centers: Floats
+    depths: Floats
+
+    def join(self, others: Balls) -> Balls:
+        """Return these balls and others."""
+        return Balls(np.concatenate([self.centers, others.centers]), np.concatenate([self.depths, others.depths]))
+
+    def take(self, rows: Rows) -> Balls:
+        """Return some of the balls."""
+        return Balls(self.centers[rows], self.depths[rows])
+
+
 class Elements:
     """The pieces of a solid that the spheres must contain.
 
-    Attributes:
-        points: The corners of the triangles of the surface, then the centres of the cells inside, (n, 3) [m].
-        pieces: Rows of `points`: three for a triangle, the same one three times for a cell, (m, 3).
-        sizes: The size of a cell around each point, zero for a corner, (n,) [m].
-        side: The longest side of a triangle [m].
+    Args:
+        corners: The corners of triangles of the surface, or three times the centre of a cell, (m, 3, 3) [m].
+        sizes: The size of each cell around its centre, zero for a triangle, (m,) [m].
     """
 
-    points: Floats
-    pieces: NDArray[np.int64]
-    sizes: Floats
-    side: float
+    def __init__(self, corners: Floats, sizes: Floats) -> None:
+        self.corners, self.sizes = corners, sizes
 
-    @classmethod
-    def make(cls, grid: SolidGrid) -> Elements:
-        """Return the elements of a solid."""
-        corners, rows = merge_points(grid.triangles.reshape(-1, 3))
-        cells = grid.find_centers(grid.inside)
-        own = np.repeat(np.arange(len(cells))[:, None] + len(corners), 3, axis=1)
-        sizes = np.repeat([0.0, HALF_DIAGONAL * grid.edge], [len(corners), len(cells)])
-        return cls(np.concatenate([corners, cells]), np.concatenate([rows.reshape(-1, 3), own]), sizes, grid.edge)
+    @cached_property
+    def boxes(self) -> PointBoxes:
+        """The pieces in boxes."""
+        return PointBoxes.make(self.corners, BOX)
+
+    def take(self, rows: Rows) -> Elements:
+        """Return some of the pieces."""
+        return Elements(self.corners[rows], self.sizes[rows])
 
     def measure_needs(self, centers: Floats) -> Floats:
-        """Return the radius that a ball around each centre needs to contain each point, (k, n) [m]."""
-        squares = (centers**2).sum(axis=1)[:, None] + (self.points**2).sum(axis=1) - 2.0 * centers @ self.points.T
-        return np.asarray(np.sqrt(np.maximum(squares, 0.0)) + self.sizes)
+        """Return the radius that a ball around each centre needs to contain each piece, (m, k) [m]."""
+        squares = measure_squares(self.corners[:, 0], centers)
+        for k in (1, 2):
+            np.maximum(squares, measure_squares(self.corners[:, k], centers), out=squares)
+        return np.asarray(np.sqrt(squares, out=squares) + self.sizes[:, None])
 
-    def measure_depths(self, needs: Floats) -> Floats:
-        """Return a lower bound of the distance of each centre from the surface, (k,) [m]."""
-        nearest = needs[:, self.sizes == 0.0].min(axis=1)
-        return np.asarray(np.sqrt(np.maximum(nearest**2 - self.side**2 / 3.0, 0.0)))
 
-    def find_contained(self, needs: Floats, radii: Floats) -> Flags:
-        """Return whether the ball of each centre contains each piece, (m, k)."""
-        inside = (needs <= radii[:, None]).T
-        return np.asarray(inside[self.pieces[:, 0]] & inside[self.pieces[:, 1]] & inside[self.pieces[:, 2]])
+class SphereCover:
+    """The cover of one solid so far.
 
-    def take(self, rows: NDArray[np.int64]) -> Elements:
-        """Return some of the pieces, with all points."""
-        return Elements(self.points, self.pieces[rows], self.sizes, self.side)
+    Attributes:
+        grid: The solid.
+        error: The largest allowed excess [m].
+        whole: All pieces.
+        balls: The balls.
+    """
+
+    def __init__(self, grid: SolidGrid, error: float) -> None:
+        self.grid, self.error = grid, error / (1.0 + ROUNDING)
+        cells = np.repeat(grid.find_centers(grid.inside)[:, None], 3, axis=1)
+        sizes = np.repeat([0.0, HALF_DIAGONAL * grid.edge], [len(grid.triangles), len(cells)])
+        self.whole = Elements(np.concatenate([grid.triangles, cells]), sizes)
+        near = (grid.triangles[rows].reshape(-1, 3) for rows in split_rows(grid.triangles[:, 0], BOX))
+        self.surface = PointBoxes.make(np.concatenate([merge_points(each)[0] for each in near])[:, None], BOX // 4)
+        self.balls = self.make_balls(np.zeros((0, 3)))
+
+    def make_balls(self, centers: Floats) -> Balls:
+        """Return balls around centres; those that are not in a cell inside have no depth."""
+        depths, inside = np.zeros(len(centers)), self.grid.find_inside(centers)
+        depths[inside] = self.measure_depths(centers[inside])[1]
+        return Balls(centers, depths)
+
+    def measure_depths(self, centers: Floats) -> tuple[Floats, Floats]:
+        """Return the corner nearest to each centre (k, 3), and a lower bound of its distance from the surface [m]."""
+        nearest = self.surface.find_nearest(centers)
+        squares = sum_squares(nearest - centers)
+        return nearest, np.sqrt(np.maximum(squares - self.grid.edge**2 / 3.0, 0.0))
+
+    def find_missed(self, elements: Elements, balls: Balls) -> Rows:
+        """Return the pieces that are in none of the balls."""
+        missed, radii = np.ones(len(elements.sizes), np.bool_), balls.depths + self.error
+        for box, rows in enumerate(elements.boxes.rows):
+            near = elements.boxes.find_reached(box, balls.centers, radii)
+            if len(near):
+                needs = elements.take(rows).measure_needs(balls.centers[near])
+                missed[rows] = (needs > radii[near]).all(axis=1)
+        return np.flatnonzero(missed)
+
+    def choose(self, left: Elements, sample: Elements, candidates: Floats, few: float) -> Elements:
+        """Add the candidates that contain more than a share of the sample each, largest gain first.
+
+        Args:
+            left: The pieces that are not contained yet.
+            sample: Some of them.
+            candidates: The centres of balls, (k, 3) [m].
+            few: The share.
+
+        Returns:
+            The pieces that are not contained then.
+        """
+        if not len(candidates):
+            return left
+        balls = self.make_balls(candidates)
+        parts = np.array_split(np.arange(len(candidates)), 1 + len(candidates) * len(sample.sizes) // CHUNK)
+        radii = balls.depths + self.error
+        contains = np.concatenate([sample.measure_needs(candidates[p]) <= radii[p] for p in parts], axis=1)
+        gains, rest, order = contains.sum(axis=0, dtype=np.int64), np.ones(len(contains), np.bool_), []
+        while gains.max(initial=0) > few * len(contains):  # ends: a gain that is taken becomes zero
+            order.append(int(gains.argmax()))
+            new = rest & contains[:, order[-1]]
+            gains -= contains[new].sum(axis=0, dtype=np.int32)
+            rest &= ~new
+        chosen = balls.take(np.array(order, np.int64))
+        self.balls = self.balls.join(chosen)
+        return left.take(self.find_missed(left, chosen))
+
+    def cover_walls(self, left: Elements) -> Elements:
+        """Add balls in a regular pattern on walls that are far from the inside; return the pieces that are left."""
+        cells = tuple(self.grid.find_cells(left.corners[:, 0]).T)
+        rows = np.flatnonzero(self.grid.measure_distances(self.grid.inside)[cells] > NEARBY * self.error)
+        middles = left.corners[rows].mean(axis=1) / (WALL * self.error)
+        places = np.floor(middles)
+        order = np.lexsort((((middles - places - 0.5) ** 2).sum(axis=1), *places.T))
+        first = np.diff(places[order], axis=0, prepend=np.nan).any(axis=1)
+        centers = left.corners[rows[order[first]]].mean(axis=1)
+        balls = Balls(centers, np.zeros(len(centers)))
+        self.balls = self.balls.join(balls)
+        return left.take(self.find_missed(left, balls))
+
+    def cover_block(self, left: Elements, share: float) -> None:
+        """Add balls until all pieces of a block are contained, with a share of the candidates."""
+        left = left.take(self.find_missed(left, self.balls))
+        for few in (FEW[1], 0.0):
+            sample = left.take(draw(len(left.sizes), SAMPLE[1]))
+            left = self.choose(left, sample, self.draw_nearby(left, int(MOST_NEARBY * share)), few)
+        while len(left.sizes):  # ends: each candidate contains its own piece
+            sample = left.take(draw(len(left.sizes), SAMPLE[1]))
+            left = self.choose(left, sample, sample.corners[: int(MOST_CANDIDATES[1] * share), 0], 0.0)
+
+    def draw_nearby(self, left: Elements, count: int) -> Floats:
+        """Return random points inside the solid, near the pieces along each axis; the seed is fixed."""
+        rng, far = np.random.default_rng(0), NEARBY * self.error
+        around = left.corners[rng.integers(len(left.sizes), size=count) if len(left.sizes) else [], 0]
+        points = around + rng.uniform(-far, far, around.shape)
+        return np.concatenate([points[self.grid.find_inside(points)], around[: len(around) // 10]])
+
+    def list_candidates(self) -> Floats:
+        """Return centres of balls: cells as far from the surface as their neighbours, other cells, corners."""
+        depths = self.grid.measure_distances(~self.grid.inside)
+        ridge = self.grid.inside & (depths >= find_highest(depths))
+        others = self.grid.find_centers(self.grid.inside & ~ridge)
+        kinds = [self.grid.find_centers(ridge), others, self.grid.triangles[:, 0]]
+        chosen = zip(kinds, MOST_CANDIDATES, strict=True)
+        ridges, *rest = [points[draw(len(points), most)] for points, most in chosen]
+        return np.concatenate([self.deepen(ridges), *rest])
+
+    def deepen(self, centers: Floats) -> Floats:
+        """Return points moved away from the surface, each by steps that are shorter than its distance from it."""
+        best, away, depths = centers, np.zeros_like(centers), np.zeros(len(centers))
+        for share in STEPS:
+            nearest, found = self.measure_depths(centers)
+            deeper = found > depths
+            best, depths = np.where(deeper[:, None], centers, best), np.maximum(found, depths)
+            away = np.where(deeper[:, None], best - nearest, away)
+            length = np.maximum(np.linalg.norm(away, axis=1), 1e-300)
+            centers = best + (np.minimum(share * self.grid.edge, 0.9 * depths) / length)[:, None] * away
+        return best
+
+    def shrink(self) -> tuple[Floats, Floats, float]:
+        """Return the balls, no larger than their pieces need, and their largest excess [m].
+
+        A piece belongs to the ball that stands out least for it. Balls without pieces are left out.
+        """
+        centers, depths = self.balls
+        radii = np.zeros(len(centers))
+        for box, rows in enumerate(self.whole.boxes.rows):
+            near = self.whole.boxes.find_reached(box, centers, depths + self.error)
+            needs, deep = self.whole.take(rows).measure_needs(centers[near]), depths[near]
+            best = np.where(needs <= deep + self.error, needs - deep, np.inf).argmin(axis=1)
+            np.maximum.at(radii, near[best], needs[np.arange(len(best)), best])
+        used = radii > 0.0
+        radii = radii[used] * (1.0 + ROUNDING)
+        return centers[used], radii, float((radii - depths[used]).max())
 
 
 @keep_by_content
@@ -92,58 +236,19 @@ def cover_with_spheres(corners: Floats, error: float) -> tuple[Floats, Floats, f
     Raises:
         InvalidValue: The error is too small for the size of the solid.
     """
-    grid = SolidGrid(corners, CELL * error)
-    whole = Elements.make(grid)
-    centers, left, candidates = np.zeros((0, 3)), whole, list_candidates(grid, whole)
-    for few in (*FEW, 0.0):
-        chosen, missed = choose_greedily(left, candidates, error, few * len(left.pieces))
-        centers, left = np.concatenate([centers, chosen]), left.take(missed)
-        candidates = draw_nearby(grid, left, NEARBY * error)
-    while len(left.pieces):  # ends: each candidate contains its own piece
-        candidates = left.points[draw(left.pieces[:, 0], MOST_CANDIDATES[1])]
-        chosen, missed = choose_greedily(left, candidates, error, 0.0)
-        centers, left = np.concatenate([centers, chosen]), left.take(missed)
-    return shrink(whole, centers, error)
+    cover = SphereCover(SolidGrid(corners, CELL * error), error)
+    whole = cover.whole
+    left = cover.choose(whole, whole.take(draw(len(whole.sizes), SAMPLE[0])), cover.list_candidates(), FEW[0])
+    left = cover.cover_walls(left)
+    blocks = split_rows(left.corners[:, 0], BLOCK)
+    for rows in blocks:
+        cover.cover_block(left.take(rows), min(1.0, FINE / len(blocks)))
+    return cover.shrink()
 
 
-def draw_nearby(grid: SolidGrid, elements: Elements, far: float) -> Floats:
-    """Return random points inside the solid, within `far` [m] of the pieces along each axis; the seed is fixed."""
-    rng = np.random.default_rng(0)
-    rows = rng.choice(elements.pieces[:, 0], MOST_NEARBY) if len(elements.pieces) else np.zeros(0, np.int64)
-    points = elements.points[rows] + rng.uniform(-far, far, (len(rows), 3))
-    cells = grid.find_cells(points)
-    within = ((cells >= 0) & (cells < grid.inside.shape)).all(axis=1)
-    points, cells = points[within], cells[within]
-    return np.concatenate([points[grid.inside[tuple(cells.T)]], elements.points[rows[: len(rows) // 10]]])
-
-
-def list_candidates(grid: SolidGrid, elements: Elements) -> Floats:
-    """Return centres of balls: cells as far from the surface as their neighbours, other cells, corners of triangles."""
-    depths = grid.measure_distances(~grid.inside)
-    ridge = grid.inside & (depths >= find_highest(depths))
-    kinds = [grid.find_centers(ridge), grid.find_centers(grid.inside & ~ridge), elements.points[elements.sizes == 0.0]]
-    chosen = zip(kinds, MOST_CANDIDATES, strict=True)
-    ridges, *others = [points[draw(np.arange(len(points)), most)] for points, most in chosen]
-    return np.concatenate([deepen(elements, ridges), *others])
-
-
-def deepen(elements: Elements, centers: Floats) -> Floats:
-    """Return points moved away from the surface, each by steps that are shorter than its distance from it."""
-    corners = elements.points[elements.sizes == 0.0]
-    best, depths = centers, np.zeros(len(centers))
-    for share in STEPS:
-        needs = elements.measure_needs(centers)
-        found = elements.measure_depths(needs)
-        best, depths = np.where((found > depths)[:, None], centers, best), np.maximum(found, depths)
-        away = best - corners[needs[:, : len(corners)].argmin(axis=1)]
-        length = np.maximum(np.linalg.norm(away, axis=1), 1e-300)
-        centers = best + (np.minimum(share * elements.side, 0.9 * depths) / length)[:, None] * away
-    return best
-
-
-def draw(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return the rows; at most `most` of them, drawn with a fixed seed."""
-    return rows if len(rows) <= most else np.random.default_rng(0).choice(rows, most, replace=False)
+def draw(count: int, most: int) -> Rows:
+    """Return the first `count` rows; at most `most` of them, drawn with a fixed seed."""
+    return np.arange(count) if count <= most else np.random.default_rng(0).choice(count, most, replace=False)
 
 
 def find_highest(values: Floats) -> Floats:
@@ -155,43 +260,3 @@ def find_highest(values: Floats) -> Floats:
         np.maximum(across[1:], start[:-1], out=across[1:])
         np.maximum(across[:-1], start[1:], out=across[:-1])
     return out
-
-
-def choose_greedily(
-    elements: Elements, candidates: Floats, error: float, few: float
-) -> tuple[Floats, NDArray[np.int64]]:
-    """Return candidates that contain more than `few` new pieces each, largest gain first; and the other pieces."""
-    if not len(candidates):
-        return candidates, np.arange(len(elements.pieces))
-    parts = np.array_split(candidates, 1 + len(candidates) * len(elements.points) // CHUNK)
-    contains = np.concatenate([find_contents(elements, part, error) for part in parts], axis=1)
-    gains, left, order = contains.sum(axis=0, dtype=np.int64), np.ones(len(contains), np.bool_), []
-    while gains.max() > few:  # ends: a gain that is taken becomes zero
-        order.append(int(gains.argmax()))
-        new = left & contains[:, order[-1]]
-        gains -= contains[new].sum(axis=0, dtype=np.int32)
-        left &= ~new
-    return candidates[order], np.flatnonzero(left)
-
-
-def find_contents(elements: Elements, centers: Floats, error: float) -> Flags:
-    """Return whether the largest allowed ball around each centre contains each piece, (m, k)."""
-    needs = elements.measure_needs(centers)
-    return elements.find_contained(needs, elements.measure_depths(needs) + error)
-
-
-def shrink(elements: Elements, centers: Floats, error: float) -> tuple[Floats, Floats, float]:
-    """Return the balls, no larger than their pieces need, and their largest excess [m].
-
-    A piece belongs to the ball that stands out least for it. Balls without pieces are left out.
-    """
-    needs = elements.measure_needs(centers)
-    depths = elements.measure_depths(needs)
-    piece_needs = needs[:, elements.pieces].max(axis=2)
-    excess = np.where(piece_needs <= (depths + error)[:, None], piece_needs - depths[:, None], np.inf)
-    best = excess.argmin(axis=0)
-    radii = np.zeros(len(centers))
-    np.maximum.at(radii, best, piece_needs[best, np.arange(len(best))])
-    used = radii > 0.0
-    radii = radii[used] * (1.0 + ROUNDING)
-    return centers[used], radii, float((radii - depths[used]).max())

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["watch_progress"]
+from poise.errors import InvalidValue
+
+__all__ = ["Progress", "watch_progress"]
 
 Progress = Callable[[int, int], Any]
 FIRST_REPORT_S, BETWEEN_REPORTS_S = 2.0, 0.5
@@ -22,7 +24,12 @@ def watch_progress(given: Progress | bool | None, unit: str) -> Iterator[Progres
     Args:
         given: A function; True or False; or None, to write on a terminal and in a notebook only.
         unit: The plural of the things that are counted.
+
+    Raises:
+        InvalidValue: It is something else.
     """
+    if not (given is None or isinstance(given, bool) or callable(given)):
+        raise InvalidValue(f"progress is {given!r}; it must be a function of ({unit} done, {unit}), True or False.")
     if not (given is True or (given is None and (sys.stderr.isatty() or hasattr(builtins, "__IPYTHON__")))):
         yield None if given is False else given
         return
