@@ -153,7 +153,7 @@ def test_a_written_pose_is_a_start(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("humanoid",), "no goal is given"),
-        (("humanoid", "--reach", "hand_l", "1", "2"), "give a frame and 3 or 7 numbers"),
+        (("humanoid", "--reach", "hand_l", "1", "2"), "give a name and X Y Z"),
         (("humanoid", "--reach", "hnad_l", *BALL), "hnad_l"),
         (("humanoit", "--reach", "hand_l", *BALL), "humanoit"),
         (("humanoid", "--reach", "hand_l", *BALL, "--weight", "foot_l", "2"), "no goal is called 'foot_l'"),

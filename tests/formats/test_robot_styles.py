@@ -70,7 +70,7 @@ def test_gmr_has_a_frame_rate_and_unitree_has_none(tmp_path):
 def test_rows_without_names_are_rejected_without_a_body_and_for_another_one(style, file, tmp_path):
     model = make_machine()
     path = poise.save(sway(model), tmp_path / file, style=style)
-    with pytest.raises(FormatError, match=rf"has {model.nq} numbers a frame and no names.*model=model"):
+    with pytest.raises(FormatError, match=rf"has {model.nq} numbers a frame and no names.*model=poise.load"):
         poise.load_motion(path)
     other = make_machine(hands=False)
     words = rf"has {model.nq} numbers a frame; model 'machine' needs {other.nq}: .*{other.nq - 7} of its joints"

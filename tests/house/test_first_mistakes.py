@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,11 @@ import numpy as np
 import pytest
 
 import poise
-from poise.errors import FormatError, InvalidValue, ModelMismatch, PoiseError, ShapeMismatch
-from poise.goals import Balance, Reach, Rest
+from poise import Solver
+from poise.errors import FormatError, InvalidValue, ModelMismatch, PoiseError, ShapeMismatch, UnitWarning
+from poise.goals import Balance, Orient, Reach, Rest
+from poise.limits import Clearance
+from poise.model import Box, Capsule
 
 HUMAN, ARM = poise.load("humanoid"), poise.load("panda")
 REACH = Reach("panda_hand_tcp", (0.4, 0.0, 0.3))
@@ -37,6 +43,11 @@ def test_a_name_from_elsewhere_is_answered_with_ours_on_the_same_side(given: str
         assert other not in str(caught.value)
 
 
+def ANY(value: Any) -> Any:  # a wrong argument, which the types would reject
+    return value
+
+
+HERE = Path(__file__).parent
 NAMELESS: Any = Rest()
 NAME: Any = "panda"  # where a model, or a goal, is wanted
 MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
@@ -79,6 +90,84 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
         ShapeMismatch,
         "starts is not an array",
     ),
+    ("a folder", lambda: poise.load(str(HERE)), FormatError, "is a folder; name a file inside it: '"),
+    ("a body of another name", lambda: poise.load("franka"), PoiseError, "Did you mean 'panda'"),
+    ("a model for a path", lambda: poise.load(ANY(ARM)), InvalidValue, "must be a string or a pathlib.Path"),
+    ("a unit for a scale", lambda: poise.load("panda", scale="cm"), InvalidValue, "type scale=0.01"),
+    ("units", lambda: poise.load("panda", **ANY({"units": "cm"})), PoiseError, "type scale=..., metres per unit"),
+    ("a missing file", lambda: poise.load("nofile.urdf"), FormatError, "is missing; searched"),
+    ("no target", lambda: poise.solve(ARM, Reach("panda_hand_tcp")), InvalidValue, "has no target; type Reach("),
+    ("frame and target swapped", lambda: Reach(ANY((1, 2, 3)), "hand"), InvalidValue, "comes first: Reach('hand_l'"),
+    (
+        "a point for a goal",
+        lambda: poise.solve(ARM, ANY((0.4, 0.0, 0.3))),
+        InvalidValue,
+        "such as Reach(frame, (x, y, z))",
+    ),
+    (
+        "a dict for goals",
+        lambda: poise.solve(ARM, ANY({"a": (1, 2, 3)})),
+        InvalidValue,
+        "such as Reach(frame, (x, y, z))",
+    ),
+    ("model and goal swapped", lambda: poise.solve(ANY(REACH), ANY(ARM)), ModelMismatch, "the model comes first"),
+    ("numbers without a tuple", lambda: ANY(Reach)("a", 0.4, 0.0, 0.3), PoiseError, "numbers of a point in one tuple"),
+    ("position=", lambda: ANY(Reach)("a", position=(1, 2, 3)), PoiseError, "type target=(1, 2, 3)"),
+    ("rotation=", lambda: ANY(Reach)("a", (1, 2, 3), rotation=np.eye(3)), PoiseError, "type Orient(frame, rotation)"),
+    ("q0=", lambda: poise.solve(ARM, REACH, **ANY({"q0": ARM.rest})), PoiseError, "type start="),
+    ("tol=", lambda: poise.solve(ARM, REACH, **ANY({"tol": 1e-3})), PoiseError, "tolerance=0.001), in the goal"),
+    ("a short start", lambda: poise.solve(ARM, REACH, np.zeros(6)), ShapeMismatch, "it must be (7,)"),
+    ("an unknown method", lambda: poise.solve(ARM, REACH, method="newton"), PoiseError, "There are: 'auto'"),
+    (
+        "a class for a limit",
+        lambda: poise.solve(ARM, REACH, limits=ANY([Clearance])),
+        InvalidValue,
+        "such as Clearance(",
+    ),
+    (
+        "angles for a rotation",
+        lambda: Orient("a", (0, 0, 90)),
+        ShapeMismatch,
+        "type Rotation.from_euler('XYZ', radians)",
+    ),
+    ("a place for a rotation", lambda: poise.Transform((0, 0, 1)), ShapeMismatch, "Transform(None, xyz)"),
+    ("a name for q", lambda: poise.Pose(ARM, ANY("home")), InvalidValue, "type model.poses[name]"),
+    ("joints for q", lambda: poise.Pose(ARM, ANY({"a": 1.0})), InvalidValue, "type Pose(model).replace(values)"),
+    ("one pose for a clip", lambda: poise.Motion(ARM, ARM.rest), ShapeMismatch, "it must be (frames, 7)"),
+    ("save turned round", lambda: poise.save("arm.urdf", ANY(ARM)), InvalidValue, "type poise.save(thing, 'arm.urdf')"),
+    ("save numbers", lambda: poise.save(np.zeros(7), "q.npz"), InvalidValue, "type Pose(model, q)"),
+    ("save as FBX", lambda: poise.save(ARM, "arm.fbx"), FormatError, "Write a .glb, import it in Blender"),
+    (
+        "a file for a clip",
+        lambda: poise.retarget(ANY("walk.bvh"), HUMAN),
+        InvalidValue,
+        "poise.load_motion('walk.bvh')",
+    ),
+    ("retarget turned round", lambda: poise.retarget(ANY(HUMAN), HUMAN), InvalidValue, "and comes before the model"),
+    ("a clip to lock", lambda: poise.motion.lock(ANY("walk.bvh")), InvalidValue, "type: poise.load_motion('walk.bvh')"),
+    (
+        "a point for targets",
+        lambda: Solver(ARM, REACH).solve(None, ANY((1, 2, 3))),
+        InvalidValue,
+        "{'hand_l': (x, y, z)}",
+    ),
+    ("show turned round", lambda: poise.show("pose.html"), InvalidValue, "Type: show(thing, path)"),
+    (
+        "a page as PDF",
+        lambda: poise.show(poise.Pose(ARM), "pose.pdf"),
+        FormatError,
+        "type poise.plot(thing, 'pose.pdf')",
+    ),
+    ("a box of numbers", lambda: ANY(Box)(1, 2, 3), InvalidValue, "Box((1, 2, 3))"),
+    ("half a capsule", lambda: ANY(Capsule)(0.1), InvalidValue, "type Capsule(radius, length) or Capsule(start, end"),
+    ("a hinge", lambda: poise.ModelBuilder().add_joint("a", None, "hinge"), PoiseError, "Did you mean 'revolute'"),
+    (
+        "type=",
+        lambda: ANY(poise.ModelBuilder().add_joint)("a", None, type="revolute"),
+        PoiseError,
+        "type kind='revolute'",
+    ),
+    ("a handle of another name", lambda: poise.Rig(HUMAN).pin("left_hand"), PoiseError, "Did you mean 'hand_l'"),
     ("a page nowhere", lambda: poise.show(poise.Pose(ARM), "nowhere/x.html"), FormatError, "there is no folder"),
 ]
 
@@ -145,19 +234,99 @@ def typed(*words: str) -> Any:
 @pytest.mark.parametrize(
     ("words", "fragment"),
     [
-        (("solve", "humanoid", "--reach", "hand_l", "a", "b", "c"), "--reach hand_l a b c: give a frame and 3 or 7"),
+        (
+            ("solve", "humanoid", "--reach", "hand_l", "a", "b", "c"),
+            "--reach hand_l a b c: give a name and X Y Z [m] or X Y Z QW",
+        ),
         (
             ("solve", "humanoid", "--reach", "hand_l", "0.4", "1", "0.3", "--out", "a.xyz"),
-            "page (.html), picture (.png",
+            "page or picture (.html .htm .png",
         ),
         (("solve", "humanoid", "--reach", "hand_l", "0.4", "1", "0.3", "--out", "no/a.json"), "there is no folder"),
+        (
+            ("solve", "panda", "--reach", "panda_hand_tcp", "1", "2", "3", "--start", "tpose"),
+            "--out pose.json writes a pose",
+        ),
+        (("solve", "panda", "--reach", "panda_hand_tcp", "1", "2", "3", "--restarts", "many"), "--restarts is 'many'"),
+        (("solve", "panda"), "no goal is given. Type: poise solve"),
+        (("info", "x.fbx"), "import it in Blender (File > Import), and write a .glb"),
+        (("studio", "x.fbx", "--no-open"), "import it in Blender (File > Import), and write a .glb"),
+        (("info", "x.obj"), "That is a mesh without joints: name it in a URDF or MJCF"),
+        (("info", "q.csv"), "does not say which body it is for: give --model robot.urdf"),
+        (("studio", "q.csv", "--no-open"), "does not say which body it is for: give --model robot.urdf"),
+        (("info", "walk.bvh", "--scale", "cm"), "--scale is 'cm'; it must be a positive number"),
+        (("info", "walk.bvh", "--scale", "cm"), "For cm type --scale 0.01"),
+        (("info", "walk.bvh", "--up", "x"), "--up is 'x'; it must be 'y', 'z'"),
+        (("info", "walk.bvh", "--clip", "run"), "contains one clip; leave --clip out"),
+        (("convert", "walk.bvh", "x.fbx"), "Write a .glb, import it in Blender"),
+        (("convert", "humanoid", "a.bvh", "--as", "motion"), "is a built-in body, which has no motion"),
+        (("convert", "walk.bvh", "q.csv", "--keep"), "replace it by leaving out --keep"),
+        (("convert", "walk.bvh", "a.csv", "--like", "a.glb"), "--like puts a pose or motion into a glTF character"),
+        (("race", "--out", "race.txt"), "write a page or picture (.html"),
+        (("race", "--out", "nowhere/race.png"), "there is no folder"),
+        (("retarget", ".", "humanoid", "--out", "g1.csv"), "give a folder, such as --out g1/"),
+        (("retarget", "walk.bvh", "humanoid", "--out", "a.txt"), "Formats for a motion: BVH (.bvh)"),
+        (
+            ("retarget", "walk.bvh", "humanoid", "--out", "a.csv", "--style", "unitre"),
+            "--style is 'unitre'; it must be one of",
+        ),
+        (
+            ("retarget", "walk.bvh", "humanoid", "--out", "a.npz", "--style", "unitree"),
+            "--style unitree is written to .csv",
+        ),
+        (("retarget", "humanoid", "walk.bvh", "--out", "a.csv"), "is a built-in body, which has no motion"),
+        (("retarget", "walk.bvh", "humanoid", "--out", "a.csv", "--save-mapping", "no/m.json"), "there is no folder"),
+        (("lock", "walk.bvh", "--out", "locked.png"), "Formats for a motion: BVH (.bvh)"),
+        (("quality", "."), "is a folder; name a file inside it: 'q.csv', 'walk.bvh'"),
+        (("map", "panda", "--out", "map.png"), "suffix .npz; --picture draws it"),
+        (("map", "panda", "--out", "map.npz", "--picture", "map.txt"), "write a page or picture (.html"),
+        (("demo", "--out", "q.csv"), "is a file; give a folder"),
     ],
 )
-def test_a_mistake_in_the_shell_is_one_line_and_code_2(words: tuple[str, ...], fragment: str) -> None:
+def test_a_mistake_in_the_shell_is_one_line_and_code_2(
+    words: tuple[str, ...], fragment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    poise.save(poise.Motion(HUMAN, np.tile(HUMAN.rest, (3, 1)), 30.0), "walk.bvh")
+    Path("q.csv").write_text("a,b\n1,2\n", "utf-8")
+    for name in set(words) & {"x.fbx", "x.obj"}:
+        Path(name).write_bytes(b"Kaydara FBX Binary")
+    there = sorted(Path().iterdir())
     shown = typed(*words)
-    assert shown.exit_code == 2
+    assert shown.exit_code == 2, shown.output
     assert fragment in shown.output
-    assert shown.output.count("\n") == 1
+    assert "\n" not in shown.output.strip()
+    assert sorted(Path().iterdir()) == there, "nothing was written"
+    assert not re.search(r"\b\w+=", shown.output), "an argument of Python"
+
+
+def test_numbers_that_look_like_degrees_or_millimetres_are_reported() -> None:
+    with pytest.warns(UnitWarning, match=r"in radians: for degrees type np\.deg2rad"):
+        poise.Rotation.from_euler("XYZ", (90, 0, 0))
+    with pytest.warns(UnitWarning, match=r"type math\.radians\(90\)"):
+        poise.Pose(ARM).replace({"panda_joint1": 90})
+    why = poise.solve(ARM, Reach("panda_hand_tcp", (400, 0, 300))).why()
+    assert "Relax first: give the target in metres: divide millimetres by 1000." in why
+    assert "closer" not in why
+
+
+def test_a_solver_waits_for_the_targets_of_its_goals() -> None:
+    solver = Solver(ARM, Reach("panda_hand_tcp"))
+    for waiting in (solver, solver.copy(), pickle.loads(pickle.dumps(solver))):
+        with pytest.raises(InvalidValue, match="has no target"):
+            waiting.solve()
+        with pytest.raises(ShapeMismatch, match=r"type Reach\('panda_hand_tcp', Transform\(\)\)"):
+            waiting.solve(None, {"panda_hand_tcp": poise.Transform()})
+        found = waiting.solve(None, {"panda_hand_tcp": (0.4, 0.0, 0.3)})
+        assert found.q == pytest.approx(poise.solve(ARM, REACH).q, abs=1e-9)
+        assert waiting.solve(found.q).reached, "a target is kept"
+
+
+@pytest.mark.parametrize("kind", [Box, Capsule])
+def test_help_shows_typed_signatures(kind: type) -> None:
+    given = inspect.signature(kind).parameters
+    assert not {"given", "named"} & set(given)
+    assert all(each.annotation is not each.empty for each in given.values())
 
 
 def test_poses_go_between_the_studio_and_the_shell(tmp_path: Path) -> None:

@@ -392,4 +392,4 @@ def test_slip_is_unknown_for_a_body_without_feet():
     found = quality(Motion(arm, np.tile(arm.rest, (5, 1)), 30.0))
     assert np.isnan([found.slip_mean, found.slip_max, found.drift_max]).all()
     assert found.to_dict()["slip_mean"] is None
-    assert "slip      unknown: no feet found" in str(found)
+    assert "feet      no feet found, so slip, drift and floor are unknown" in str(found)

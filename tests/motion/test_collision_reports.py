@@ -41,7 +41,7 @@ def describe(motion: Motion, *limits: Clearance, separated: bool = True) -> str:
 @pytest.mark.parametrize("scale", [1.0, 10.0])
 def test_collisions_that_separation_accepts_are_not_reported(scale: float) -> None:
     assert describe(overlap(0.002 * scale, scale)) == ""
-    assert "in 3 of 3 frames" in describe(overlap(0.005 * scale, scale))
+    assert "in 3 of 3 (" in describe(overlap(0.005 * scale, scale))
 
 
 def test_the_advice_fits_the_options() -> None:

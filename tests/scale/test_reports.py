@@ -28,7 +28,7 @@ def test_doubtful_clips_are_listed_worst_first() -> None:
         "fine.bvh": GOOD,
         "bent.bvh": GOOD | {"limits_share": 0.93},
         "deep.bvh": GOOD | {"collision_max": 91.0, "limits_share": 0.6},
-        "fast.bvh": GOOD | {"speed_share": 0.011},
+        "fast.bvh": GOOD | {"speed_share": 0.055},
     })  # fmt: skip
     doubts = text[text.index("clips worth a look: 3 of 4") :].splitlines()[1:4]
     assert [line.split()[0] for line in doubts] == ["deep.bvh", "bent.bvh", "fast.bvh"]
@@ -38,7 +38,8 @@ def test_doubtful_clips_are_listed_worst_first() -> None:
 
 def test_many_clips_are_shortened() -> None:
     text = make_report({f"{k}.bvh": GOOD | {"collision_max": 10.0 + k} for k in range(100)})
-    assert text.count(".bvh") == 80
+    assert text.count(".bvh") == 43, "forty rows, and the three worst"
+    assert "clips worth a look: 3 of 100, the worst first\n  99.bvh" in text
     assert "99.bvh" in text
     assert " 0.bvh" not in text
     assert "and 60 more" in text

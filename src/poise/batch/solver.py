@@ -21,13 +21,13 @@ from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, name_not_found
 from poise.goals import Goal, Reach
+from poise.keywords import refuse_unknown
 from poise.kinematics.pose import check_model
 from poise.limits import Limit
 from poise.methods import Method
 from poise.model import Frame, Model
 from poise.native import core
 from poise.solvers import Solver
-from poise.solvers.keywords import refuse_unknown
 from poise.solvers.limit_tables import refuse_timed
 from poise.solvers.one_call import check_start
 from poise.solvers.several import Explorer, check_several

@@ -10,6 +10,7 @@ import typer
 import poise
 from poise.cli.check import check_command
 from poise.cli.clips import lock_command, quality_command, track_command
+from poise.cli.console import COMMANDS
 from poise.cli.demo import demo_command
 from poise.cli.doctor import doctor_command
 from poise.cli.files import convert_command, info_command
@@ -117,3 +118,4 @@ jobs = typer.Typer(
 )
 add_commands(jobs, JOB_EXAMPLES)
 app.add_typer(jobs, name="job")
+COMMANDS.link(lambda: typer.main.get_command(app))

@@ -10,11 +10,9 @@ import typer
 
 import poise
 from poise import motion
-from poise.cli.console import Body, report_errors, report_written, show_progress
+from poise.cli.console import Body, check_out, report_errors, report_written, show_progress
 from poise.cli.files import Clip, For, Up, load_one_motion, read_options
 from poise.cli.waypoints import read_path
-from poise.files.target import check_target
-from poise.formats.registry import find_writer
 from poise.formats.units import UNIT_NAMES, scale_motion
 from poise.goals import Reach
 from poise.model import Model
@@ -55,7 +53,9 @@ def lock_command(
 ) -> None:
     """Lock the feet of a clip to the ground: no sliding, floating or sinking. The file keeps its unit."""
     with report_errors("lock"), show_progress("locking", "frames") as progress:
-        check_out(out)
+        check_out(out, "write_motion")
+        if save_contacts is not None:
+            check_out(save_contacts, "write_values")
         chosen = read_measuring(scale, up)
         given = load_one_motion(file, chosen, clip, model)
         ledger = "auto" if contacts is None else motion.Contacts.load(contacts)
@@ -105,7 +105,7 @@ def track_command(
 ) -> None:
     """Follow a path with a frame of a body. Exit code 1 if a row is missed."""
     with report_errors("track"), show_progress("tracking", "frames") as progress:
-        check_out(out)
+        check_out(out, "write_motion")
         targets = read_path(path)
         track = motion.track(poise.load(model), Reach(frame, targets), fps=fps, mode=mode, progress=progress)
         poise.save(track, out)
@@ -129,16 +129,15 @@ def report_unit(file: str, model: Model) -> None:
         typer.echo(f"{Path(file).name} is in {unit}, 1 unit = {model.metres_per_unit:g} m", err=True)
 
 
-def check_out(out: Path) -> None:
-    """Raise `FormatError` if a motion cannot be written to this file, before the work begins."""
-    find_writer(str(out), "write_motion")
-    check_target(out)
-
-
 def print_quality(found: dict[str, motion.Quality], as_json: bool) -> None:
-    """Print the measurements as a table or as JSON."""
+    """Print the measurements as one table, a column for each clip, or as JSON."""
     if as_json:
         typer.echo(json.dumps({name: each.to_dict() for name, each in found.items()}, indent=2))
         return
-    for name, each in found.items():
-        typer.echo(f"{name}\n{each}\n")
+    tables = {name: each.list_lines() for name, each in found.items()}
+    widths = {name: max(len(name), *map(len, lines.values())) + 3 for name, lines in tables.items()}
+    typer.echo(f"{'':10}{''.join(f'{name:<{width}}' for name, width in widths.items())}".rstrip())
+    for what in dict.fromkeys(what for lines in tables.values() for what in lines):
+        cells = "".join(f"{lines.get(what, ''):<{widths[name]}}" for name, lines in tables.items())
+        typer.echo(f"{what:<10}{cells}".rstrip())
+    typer.echo()

@@ -3,43 +3,107 @@
 from __future__ import annotations
 
 import platform
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import poise
-from poise.errors import FormatWarning, PoiseError
+from poise.errors import FormatError, FormatWarning, PoiseError
+from poise.formats.registry import find_writer, knows_suffix
+from poise.formats.target import check_target
+from poise.hooks import Hook
 from poise.methods import names
 
 __all__ = [
+    "COMMANDS",
+    "PAGES",
+    "PICTURES",
     "Body",
+    "check_out",
     "complete_body",
     "complete_method",
     "describe_system",
     "report_errors",
     "report_written",
     "show_progress",
+    "write_as_options",
 ]
+
+PAGES, PICTURES = (".html", ".htm"), (".png", ".pdf", ".svg", ".jpg", ".jpeg")
+ARGUMENT = re.compile(r"\b([a-z_]+)=(\[Clearance\(\)\]|poise\.load\('[^']*'\)|'[^']*'|[\w.]*\w)?")
+COMMANDS = Hook[Any]()  # the group of all commands
+NEGATED = {"clearance": "no_clearance", "overwrite": "keep"}  # arguments that an option turns off
 
 
 @contextmanager
-def report_errors(verb: str) -> Iterator[None]:
-    """Print warnings as lines, and an error as one line with exit code 2."""
+def report_errors(verb: str, *, quiet: bool = False) -> Iterator[None]:
+    """Print warnings as lines unless `quiet`, and an error as one line with exit code 2."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FormatWarning)
         try:
             yield
         except (PoiseError, OSError) as error:
-            typer.echo(f"poise {verb}: {error}", err=True)
+            typer.echo(f"poise {verb}: {write_as_options(str(error), verb)}", err=True)
             raise typer.Exit(2) from None
-    for warning in caught:
-        typer.echo(f"warning: {warning.message}", err=True)
+    for text in dict.fromkeys(str(warning.message) for warning in caught if not quiet):
+        typer.echo(f"warning: {write_as_options(text, verb)}", err=True)
+
+
+def write_as_options(text: str, verb: str) -> str:
+    """Return a message with Python's arguments, such as scale='auto', as options of a command: --scale auto."""
+    options = list_options(verb)
+
+    def spell(found: re.Match[str]) -> str:
+        name, value = found[1], (found[2] or "").removeprefix("poise.load(").strip("')")
+        if value == "[Clearance(":
+            name, value = "clearance", "0"
+        if value == "True" and NEGATED.get(name) in options:
+            return f"leaving out {options[NEGATED[name]].opts[0]}"
+        if name not in options:
+            return found[0]
+        return options[name].opts[0] + ("" if not value or options[name].is_flag else f" {value}")
+
+    begun = re.match(r"(\w+) is ", text)
+    named = options.get(begun[1]) if begun else None
+    return ARGUMENT.sub(spell, text if named is None else named.opts[0] + text[len(begun[1]) :])
+
+
+def list_options(verb: str) -> dict[str, Any]:
+    """Return the options of a command, such as "job run", by their names with underscores."""
+    command = COMMANDS.get()
+    for word in verb.split():
+        command = command.commands[word]
+    given = {option.opts[0]: option for option in command.params}
+    return {name[2:].replace("-", "_"): option for name, option in given.items() if name.startswith("--")}
+
+
+def check_out(path: Path, verb: str = "", others: tuple[str, ...] = ()) -> None:
+    """Raise `FormatError` if a file cannot be written, before the work begins.
+
+    Args:
+        path: The file.
+        verb: The writer of formats that are allowed, such as "write_motion"; "" for none.
+        others: Suffixes of pages and pictures that are allowed.
+    """
+    suffix, also = path.suffix.lower(), f"page or picture ({' '.join(others)})"
+    if suffix not in others and not verb:
+        raise FormatError(f"has the suffix {suffix!r}; write a {also}.", str(path))
+    if suffix not in others:
+        try:
+            find_writer(str(path), verb)
+        except FormatError as error:
+            if not others or knows_suffix(suffix):
+                raise
+            raise FormatError(f"{error.message[:-1]}, {also}.", str(path)) from None
+    check_target(path)
 
 
 def describe_system() -> str:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 import poise
 from poise.cli.console import report_errors
-from poise.errors import MissingExtra
+from poise.errors import FormatError, MissingExtra
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
 from poise.model import Model
@@ -40,6 +40,8 @@ def demo_command(
 ) -> None:
     """Pose the built-in humanoid: two hands, a gaze, feet pinned, balance. Writes a picture and a page."""
     with report_errors("demo"):
+        if out.exists() and not out.is_dir():
+            raise FormatError("is a file; give a folder for the picture and the page.", str(out))
         model = poise.load("humanoid")
         solution = poise.solve(model, make_goals(model))
         out.mkdir(parents=True, exist_ok=True)

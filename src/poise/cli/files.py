@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,9 +14,11 @@ from rich.markup import escape
 from rich.table import Table
 
 import poise
-from poise.cli.console import Body, report_errors
+from poise.cli.body_kinds import describe_kind
+from poise.cli.console import Body, report_errors, write_as_options
 from poise.errors import FormatError
 from poise.files.source import Source
+from poise.files.target import check_target
 from poise.formats import registry
 from poise.formats.meshes.looks import name_missing_meshes
 from poise.formats.units import UNIT_NAMES
@@ -27,7 +30,6 @@ from poise.model.text import count_parts
 __all__ = ["convert_command", "info_command"]
 
 MAX_ROWS = 200
-ROUNDING_M = 1e-12  # m: lengths below this are rounding errors
 
 Base = Annotated[str, typer.Option(help="fixed, or free: add a free root joint (6 DOF).")]
 Scale = Annotated[str, typer.Option(help="Metres per unit of the file, or auto.")]
@@ -57,7 +59,7 @@ def info_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
     """Describe a file: size, unit, motion, assumptions made on reading, roles and poses; with --joints each joint."""
-    with report_errors("info"):
+    with report_errors("info", quiet=not as_json):  # the notes list every warning
         chosen = read_options(base=base, scale=scale, up=up, package_path=package_path)
         body, motion = load_all(file, chosen, clip, model, tool)
     facts = list_facts(body, motion)
@@ -66,9 +68,9 @@ def info_command(
         return
     console = Console(highlight=False)
     console.print(escape(write_summary(body, motion)), soft_wrap=True)
-    for note in facts["notes"]:
-        console.print(f"[bold]note[/bold]     {escape(note)}", soft_wrap=True)
-    for key in ("source", "frames", "mass", "shapes", "meshes", "roles", "poses"):
+    for note in merge_notes(facts["notes"]):
+        console.print(f"[bold]note[/bold]     {escape(write_as_options(note, 'info'))}", soft_wrap=True)
+    for key in ("source", "frames", "mass", "shapes", "roles", "poses"):
         if value := facts[key]:
             text = write_roles(value) if key == "roles" else write_value(value) + " kg" * (key == "mass")
             console.print(f"[bold]{key:8}[/bold] {escape(text)}", soft_wrap=True)
@@ -94,6 +96,9 @@ def convert_command(
     with report_errors("convert"):
         if what not in ("auto", "model", "motion"):
             raise FormatError(f"--as is {what!r}; it must be model or motion.")
+        if not can_write(str(target), "write_motion"):
+            registry.find_writer(str(target), "write_model")
+        check_target(target, overwrite=not keep)
         chosen = read_options(base=base, scale=scale, up=up)
         thing = load_to_convert(source, str(target), what, chosen, clip, model)
         poise.save(thing, target, overwrite=not keep, like=like)
@@ -153,6 +158,8 @@ def read_file(file: str, chosen: dict[str, Any], clip: str | None, model: str | 
 
 def load_one_motion(file: str, chosen: dict[str, Any], clip: str | None, model: str | None) -> Motion:
     """Return the motion of a file."""
+    if file in poise.models.names():
+        raise FormatError("is a built-in body, which has no motion; name a file with one, such as walk.bvh.", file)
     body = None if model is None else poise.load(model)
     which = int(clip) if clip is not None and clip.isdecimal() else clip
     return poise.load_motion(file, scale=chosen["scale"], up=chosen["up"], clip=which, model=body)
@@ -185,7 +192,7 @@ def load_to_convert(
     file: str, target: str, what: str, chosen: dict[str, Any], clip: str | None, model: str | None
 ) -> Model | Motion:
     """Return the motion if the file has one and the target can hold it, else the model."""
-    if file in poise.models.names():
+    if file in poise.models.names() and what != "motion":
         return poise.load(file, **chosen)
     if what == "auto" and not can_write(target, "write_motion"):
         what = "model"
@@ -232,13 +239,19 @@ def list_facts(model: Model, motion: Motion | None) -> dict[str, Any]:
     }
 
 
+def merge_notes(notes: list[str]) -> list[str]:
+    """Return the notes; of those that differ only in names, numbers and lines, the first with their number."""
+    groups: dict[str, list[str]] = {}
+    for note in notes:
+        groups.setdefault(re.sub(r"'[^']*'|\d+", "", note), []).append(note)
+    return [same[0] + (f"; and {len(same) - 1} more like this" if len(same) > 1 else "") for same in groups.values()]
+
+
 def write_summary(model: Model, motion: Motion | None) -> str:
-    """Return one sentence on the size, the unit and the motion of a body."""
+    """Return one sentence on the kind, the size, the unit and the motion of a body."""
     unit = UNIT_NAMES.get(model.units, f"unit {model.units}")
-    kept = "" if model.units == "m" else f" ({model.length:.4g} in {unit})"
-    length = model.length * model.metres_per_unit
-    far = f"reaches {length:.3g} m from its root{kept}" if length > ROUNDING_M else "all frames are at one place"
-    text = f"{model.name}: {count_parts(model)}; {far}, {model.up} is up"
+    kept = "" if model.units == "m" else f", lengths in {unit}"
+    text = f"{model.name}: {describe_kind(model, motion)}; {count_parts(model)}, {model.up} is up{kept}"
     if motion is None:
         return f"{text}."
     seconds = len(motion) / motion.fps

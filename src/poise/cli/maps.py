@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 import poise
-from poise.cli.console import Body, report_errors, report_written, show_progress
+from poise.cli.console import PAGES, PICTURES, Body, check_out, report_errors, report_written, show_progress
 from poise.cli.files import Base, Packages, Scale, Tool, Up, load_all, read_options
 from poise.cli.job import run_map_job
 from poise.errors import FormatError
@@ -43,7 +43,10 @@ def map_command(
     """
     with report_errors("map"):
         if out.suffix != ".npz":
-            raise FormatError("a map is saved as arrays: give the path the suffix .npz.", str(out))
+            raise FormatError("a map is saved as arrays: give the path the suffix .npz; --picture draws it.", str(out))
+        check_out(out, "write_arrays")
+        if picture is not None:
+            check_out(picture, others=(*PAGES, *PICTURES))
         options = read_options(base=base, scale=scale, up=up, package_path=package_path)
         body, _ = load_all(model, options, None, None, tool)
         with show_progress("mapping", "poses") as progress:
@@ -74,7 +77,7 @@ def map_command(
 
 def draw(found: poise.ReachMap, path: Path) -> None:
     """Draw the map as a page (.html) or a picture."""
-    if path.suffix == ".html":
+    if path.suffix.lower() in PAGES:
         poise.show(found, path, browser=False)
     else:
         poise.plot(found, path)

@@ -12,7 +12,16 @@ from rich.markup import escape
 from rich.table import Table
 
 import poise
-from poise.cli.console import Body, complete_method, report_errors, report_written, show_progress
+from poise.cli.console import (
+    PAGES,
+    PICTURES,
+    Body,
+    check_out,
+    complete_method,
+    report_errors,
+    report_written,
+    show_progress,
+)
 from poise.errors import InvalidValue
 from poise.methods import names
 from poise.pages import show
@@ -47,6 +56,8 @@ def race_command(
             raise InvalidValue("--drag needs a page to write, such as --out race.html.")
         if drag:
             pack_module()  # raises if the kernels are missing, before the race is run
+        if out is not None:
+            check_out(out, others=(*PAGES, *PICTURES))
         body = poise.load(model)
         options = {"problems": problems, "rotation": rotation, "max_steps": max_steps, "restarts": restarts}
         result = race_all(
@@ -83,7 +94,7 @@ def race_all(model: poise.Model, frame: str | None, methods: list[str], options:
 
 def is_page(out: Path) -> bool:
     """Return whether the file is a page rather than a picture."""
-    return out.suffix.lower() in (".html", ".htm")
+    return out.suffix.lower() in PAGES
 
 
 def write(result: Race, out: Path, drag: bool) -> None:

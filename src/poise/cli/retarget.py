@@ -10,10 +10,12 @@ import typer
 import poise
 from poise import motion
 from poise.cli.clips import WITH_SKIN, AsJson, print_quality
-from poise.cli.console import report_errors, report_written, show_progress
+from poise.cli.console import check_out, report_errors, report_written, show_progress, write_as_options
 from poise.cli.files import Clip, Scale, Up, load_one_motion, read_options
 from poise.cli.job import Threads, retarget_folder
-from poise.errors import InvalidValue
+from poise.errors import FormatError, InvalidValue
+from poise.formats.registry import knows_suffix
+from poise.formats.tables.robot_csv import check_style
 from poise.limits import Clearance
 
 __all__ = ["retarget_command"]
@@ -53,6 +55,8 @@ def retarget_command(
     if no_clearance and clearance is not None:
         with report_errors("retarget"):
             raise InvalidValue("--clearance and --no-clearance exclude each other; give one of them.")
+    with report_errors("retarget"):
+        check_outputs(file, out, style, save_mapping)
     if Path(file).is_dir():
         reject_clip_options(page, mode, person)
         distance = False if no_clearance else clearance
@@ -85,7 +89,19 @@ def retarget_command(
         typer.echo(f"{carried.mapping}\n")
     print_quality({out.name: carried.quality}, as_json)
     if not as_json:
-        typer.echo(carried.why())
+        typer.echo(write_as_options(carried.why(), "retarget"))
+
+
+def check_outputs(file: str, out: Path, style: str | None, mapping: Path | None) -> None:
+    """Raise an error if the results cannot be written, before the work begins."""
+    if Path(file).is_dir() and (out.is_file() or knows_suffix(out.suffix.lower())):
+        raise FormatError(f"is not a folder, but {file} is one: give a folder, such as --out {out.stem}/.", str(out))
+    if not Path(file).is_dir():
+        check_out(out, "write_motion")
+        if style is not None:
+            check_style(style, str(out))
+    if mapping is not None:
+        check_out(mapping, "write_values")
 
 
 def reject_clip_options(page: bool, mode: str, person: str | None) -> None:

@@ -17,9 +17,17 @@ import typer
 from typer.core import TyperCommand
 
 import poise
-from poise.cli.console import Body, complete_method, report_errors, report_written
-from poise.errors import FormatError, InvalidValue, name_not_found
-from poise.formats.registry import knows_suffix
+from poise.cli.console import (
+    PAGES,
+    PICTURES,
+    Body,
+    check_out,
+    complete_method,
+    report_errors,
+    report_written,
+    write_as_options,
+)
+from poise.errors import InvalidValue, name_not_found
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
 from poise.kinematics import Pose
@@ -33,7 +41,6 @@ from poise.spatial import Rotation, Transform
 __all__ = ["GoalCommand", "solve_command"]
 
 SEVERAL = ("--reach", "--look-at", "--weight", "--priority")
-PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 REACHED, MISSED = 0, 1
 
 Numbers = list[float]
@@ -113,6 +120,8 @@ def solve_command(
 ) -> None:
     """Find a pose that meets goals. Exit code 0 if all goals are reached, 1 if not, 2 for wrong usage."""
     with report_errors("solve"):
+        for path in out or ():
+            check_out(path, "write_pose", (*PAGES, *PICTURES))
         body = poise.load(model, base=base)
         q = read_start(body, start)
         places = (3,) if find_normal(body) is None else (2, 3)  # counts of coordinates of a position
@@ -128,7 +137,7 @@ def solve_command(
         options: dict[str, Any] = {"method": method, "mode": mode, "max_steps": max_steps, "seed": seed}
         options["restarts"] = int(restarts) if restarts.isdecimal() else restarts
         options["limits"] = [Clearance()] if clearance else ()
-        options["record"] = any(path.suffix.lower() in (".html", ".htm") for path in out or ())
+        options["record"] = any(path.suffix.lower() in PAGES for path in out or ())
         solution = poise.solve(body, [*named, *([Rest()] if rest else [])], q, **options)
         for path in out or ():
             write(solution, path)
@@ -138,7 +147,7 @@ def solve_command(
         typer.echo(str(solution))
         typer.echo(write_numbers(solution.pose))
         if not solution.reached:
-            typer.echo(f"\n{solution.why()}")
+            typer.echo(f"\n{write_as_options(solution.why(), 'solve')}")
     raise typer.Exit(REACHED if solution.reached else MISSED)
 
 
@@ -149,8 +158,9 @@ def read_numbers(text: str, option: str, *counts: int) -> tuple[str, Numbers]:
     """Parse a frame and its numbers; `counts` lists the allowed numbers of values."""
     name, *rest = text.split(",")
     if not name or len(rest) not in counts or not all(map(is_number, rest)):
-        wanted = " or ".join(map(str, counts))
-        raise InvalidValue(f"{option} {text.replace(',', ' ')}: give a frame and {wanted} numbers.")
+        shape = {1: "a number", 2: "X Y", 3: "X Y Z [m]", 7: "X Y Z QW QX QY QZ (a quaternion)"}
+        wanted = " or ".join(shape[count] for count in counts)
+        raise InvalidValue(f"{option} {text.replace(',', ' ')}: give a name and {wanted}.")
     return name, [float(part) for part in rest]
 
 
@@ -195,7 +205,11 @@ def read_start(model: Model, start: str | None) -> Any:
         return np.array(model.poses[start])
     path = Path(start)
     if not path.is_file():
-        raise name_not_found("pose or file", start, list(model.poses))
+        known = ", ".join(map(repr, model.poses)) or "none"
+        raise InvalidValue(
+            f"--start {start}: there is no such file, nor such a pose of {model.name!r} (it has: {known}). "
+            "--out pose.json writes a pose."
+        )
     try:
         values = json.loads(path.read_text("utf-8"))
         q, joints = values.get("q"), values.get("joints")
@@ -212,18 +226,12 @@ def read_start(model: Model, start: str | None) -> Any:
 def write(solution: Solution, path: Path) -> None:
     """Write the pose in the format given by the suffix."""
     suffix = path.suffix.lower()
-    if suffix in (".html", ".htm"):
+    if suffix in PAGES:
         poise.show(solution, path)
     elif suffix in PICTURES:
         poise.plot(solution, path)
     else:
-        try:
-            poise.save(solution, path)
-        except FormatError as error:
-            if knows_suffix(suffix):
-                raise
-            others = "page (.html), picture (.png .pdf .svg)"
-            raise FormatError(f"{error.message[:-1]}, {others}.", str(path)) from None
+        poise.save(solution, path)
     report_written(path)
 
 

@@ -12,10 +12,11 @@ import typer
 
 import poise
 from poise.cli.console import Body, report_errors
-from poise.cli.files import Base, Clip, Packages, Tool, Up, load_all, read_options
+from poise.cli.files import Base, Clip, For, Packages, Tool, Up, load_all, read_options
 
 __all__ = ["studio_command"]
 
+MOST_LISTED = 12  # bodies of a folder
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -33,6 +34,7 @@ def studio_command(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port, or the next free one.")] = 8080,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser window.")] = True,
     shadows: Annotated[bool, typer.Option(help="Draw shadows; turn off without a GPU.")] = True,
+    table_model: For = None,
     onto: Annotated[
         str | None, typer.Option(help="Retarget the clip onto this body: a file or a built-in name.")
     ] = None,
@@ -49,18 +51,17 @@ def studio_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Pose a body in the browser, or play and edit a clip: handles, pins, methods, lessons, a race. Ctrl-C stops it."""
-    from poise.studio.showable import find_body
     from poise.studio.web.studio import Studio
 
     with report_errors("studio"):
-        file = str(find_body(Path(model), model)) if Path(model).is_dir() else model
+        file = choose_file(model)
         unit = scale or ("1" if onto is None else "auto")  # two bodies side by side must have the same unit
         options = read_options(base=base, scale=unit, up=up, package_path=package_path)
         thing: Any = file
         if not poise.ReachMap.is_in(file):
-            body, motion = load_all(file, options, clip, None, tool)
+            body, motion = load_all(file, options, clip, table_model, tool)
             thing = body if motion is None else motion
-        other, clips = find_other_body(onto), style or ()
+        other, clips = None if onto is None else choose_file(onto), style or ()
         origins = allow_origin or ()
         studio = Studio(
             thing, host=host, port=port, shadows=shadows, dark=dark, onto=other, style=clips, allow_origin=origins
@@ -74,11 +75,18 @@ def studio_command(
     studio.wait()
 
 
-def find_other_body(onto: str | None) -> str | None:
-    """Return the file or name of the second body; for a folder, the body file inside it."""
-    from poise.studio.showable import find_body
+def choose_file(given: str) -> str:
+    """Return the file or name of a body; of a folder, its first body, after the others were listed on stderr."""
+    from poise.studio.showable import list_bodies
 
-    return str(find_body(Path(onto), onto)) if onto is not None and Path(onto).is_dir() else onto
+    if not Path(given).is_dir():
+        return given
+    first, *others = list_bodies(Path(given), given)
+    if others:
+        listed = ", ".join(str(path) for path in others[:MOST_LISTED])
+        more = f", ... ({len(others)} in all)" if len(others) > MOST_LISTED else ""
+        typer.echo(f"{given} is a folder; opened {first}. Also there: {listed}{more}", err=True)
+    return str(first)
 
 
 def is_remote() -> bool:

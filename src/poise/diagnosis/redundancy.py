@@ -23,6 +23,7 @@ from poise.solvers.attainable import DEPENDENT, find_attainable, find_rank, line
 from poise.solvers.one_call import solve
 from poise.solvers.report.findings import Redundancy
 from poise.solvers.solution import Solution
+from poise.solvers.table import may_move
 
 __all__ = ["count_freedoms", "find_redundancy"]
 
@@ -47,4 +48,5 @@ def find_redundancy(solution: Solution) -> Redundancy:
     served = min(demands, max(find_rank(J[goals]) for J in everywhere))
     moved = np.abs(np.concatenate([J[goals] for J in everywhere])).max(axis=0, initial=0.0)
     freedoms = int((moved > DEPENDENT * moved.max(initial=0.0)).sum())
-    return Redundancy(freedoms=freedoms, demands=demands, served=served)
+    available = int(may_move(solution.model, solution.solver.options.joints).sum())
+    return Redundancy(freedoms=freedoms, demands=demands, served=served, available=available)

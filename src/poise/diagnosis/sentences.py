@@ -97,8 +97,8 @@ def say_proof(solution: Solution, cause: Cause) -> str:
     distance, most = say_size(solution, numbers["distance"], 4), "at most" if far else "at least"
     ranges = " inside the joint limits" if numbers["limited"] else ""
     gap = f"{say_size(solution, numbers['excess'])} too {'far' if far else 'close'}"
-    odd = numbers["distance"] > OTHER_UNIT * numbers["farthest"] > 0
-    unit = " Lengths are in metres: were millimetres meant?" if odd and solution.model.units == "m" else ""
+    odd = is_other_unit(solution, numbers["distance"], numbers["farthest"])
+    unit = " Lengths are in metres: were millimetres meant?" if odd else ""
     if cause.vector is None:
         one, other = cause.goals
         return (
@@ -114,6 +114,11 @@ def say_proof(solution: Solution, cause: Cause) -> str:
         f"Proved out of reach: {where} is {distance} from the point {say_vector(np.array(cause.vector))}, {still}, "
         f"and {'the last joint' if pivot else repr(goal)} can be {most} {bound} from it{ranges}: {gap}.{unit}"
     )
+
+
+def is_other_unit(solution: Solution, distance: float, farthest: float) -> bool:
+    """Return whether a target is so far away that it was probably not given in metres."""
+    return distance > OTHER_UNIT * farthest > 0 and solution.model.units == "m"
 
 
 def say_first(solution: Solution, one: str, other: str) -> str:
@@ -292,6 +297,8 @@ def say_move(solution: Solution, way: WayOut) -> str:
     if proof is None:
         return "no single limit, goal or option that was tried is enough; move the target"
     far, by = proof.distance > proof.farthest, say_size(solution, way.numbers["metres"])
+    if is_other_unit(solution, proof.distance, proof.farthest):
+        return "give the target in metres: divide millimetres by 1000"
     if len(way.goals) == 2:
         one, other = way.goals
         return (

@@ -62,7 +62,8 @@ class Source:
             where = Path(text)
             about = where.stat()
             if stat.S_ISDIR(about.st_mode):
-                raise FormatError("is a folder; name a file inside it.", text)
+                inside = sorted(entry.name for entry in where.iterdir())
+                raise FormatError(f"is a folder; name a file inside it: {quote_names(inside) or 'it is empty'}.", text)
             if not stat.S_ISREG(about.st_mode):
                 raise FormatError("is not a plain file (a pipe or a device); copy its content to a file first.", text)
             if about.st_size > limit:

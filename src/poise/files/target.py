@@ -26,9 +26,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> Pat
         if target.is_dir():
             raise FormatError("is a folder; name a file inside it.", text)
         if not overwrite and target.exists():
-            raise FormatError(
-                "exists already; remove it, or allow it to be replaced (overwrite=True; no --keep).", text
-            )
+            raise FormatError("exists already; remove it, or replace it by overwrite=True.", text)
         if not target.parent.is_dir():
             raise FormatError(f"cannot be written: there is no folder {str(target.parent.absolute())!r}.", text)
     except FormatError:

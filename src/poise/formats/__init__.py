@@ -23,14 +23,18 @@ from poise.formats import registry
 from poise.formats.options import ReadOptions
 from poise.formats.tables.robot_csv import write_style
 from poise.formats.units import add_free_root, adjust_model
+from poise.keywords import refuse_unknown
 from poise.kinematics import Motion, Pose
+from poise.kinematics.pose import check_model
 from poise.model import Model
+from poise.model.attachments import UNITS
 
 __all__ = ["load", "load_motion", "save"]
 
 OWN_VERBS = ("write_arrays", "write_values")  # for objects that convert themselves to arrays or plain values
 
 
+@refuse_unknown
 def load(
     path_or_name: str | PathLike[str],
     *,
@@ -91,6 +95,7 @@ def list_folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
     return out
 
 
+@refuse_unknown
 def load_within(path: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Model:
     """Return a model from an uploaded file; files that it refers to are searched only in `folder`."""
     chosen = check_options(ReadOptions(**options, within=convert_path(folder)))
@@ -107,6 +112,7 @@ def load_built_in(name: str, options: ReadOptions) -> Model:
     return adjust_model(add_free_root(model) if options.base == "free" else model, options, Source(name, b""))
 
 
+@refuse_unknown
 def load_motion(
     path: str | PathLike[str],
     *,
@@ -162,6 +168,8 @@ def save(
     Raises:
         FormatError: The format cannot store the object, the suffix is unknown, or the file cannot be written.
     """
+    if isinstance(thing, (str, PathLike)):
+        raise InvalidValue(f"the object to save comes before its path: type poise.save(thing, {thing!r}).")
     text = convert_path(path)
     verb, value = choose_writer(thing, text)
     if style is not None:
@@ -221,7 +229,8 @@ def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
     if hasattr(thing, "plain_values"):
         return "write_values", thing
     raise InvalidValue(
-        f"only a Model, Motion, Pose, Solution, Track, Contacts or ReachMap can be saved, not {type(thing).__name__}."
+        f"only a Model, Motion, Pose, Solution, Track, Contacts or ReachMap can be saved, not {type(thing).__name__}. "
+        "For the numbers of a pose type Pose(model, q), for rows of them Motion(model, q, fps)."
     )
 
 
@@ -239,9 +248,10 @@ def check_options(options: ReadOptions) -> ReadOptions:
         raise InvalidValue(f"up is {options.up!r}; it must be 'y', 'z' or None.")
     scale = options.scale
     if scale != "auto" and not (isinstance(scale, (int, float)) and 0.0 < scale < float("inf")):
-        raise InvalidValue(f"scale is {scale!r}; it must be a positive number (metres per unit) or 'auto'.")
-    if options.model is not None and not isinstance(options.model, Model):
-        raise InvalidValue(f"model must be a Model, not {options.model!r}.")
+        meant = f" For {scale} type scale={UNITS[scale]:g}." if isinstance(scale, str) and scale in UNITS else ""
+        raise InvalidValue(f"scale is {scale!r}; it must be a positive number (metres per unit) or 'auto'.{meant}")
+    if options.model is not None:
+        check_model(options.model)
     return options
 
 
@@ -260,5 +270,5 @@ def read(source: Source, verb: str, options: ReadOptions) -> Any:
     except Exception as error:
         raise source.make_error(f"could not be read ({type(error).__name__}: {error}).") from error
     for oddity in source.oddities:
-        warnings.warn(f"{source.path}: {oddity}", FormatWarning, stacklevel=3)
+        warnings.warn(f"{source.path}: {oddity}", FormatWarning, stacklevel=4)  # above the wrapper of `load`
     return result

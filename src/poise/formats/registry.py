@@ -43,6 +43,10 @@ ELSEWHERE = {  # files of other programs, with conversion advice
     ".sdf": " SDF is not read here: convert it to URDF or MJCF.",
     **dict.fromkeys((".obj", ".stl", ".dae", ".ply"), " That is a mesh without joints: name it in a URDF or MJCF."),
 }
+UNWRITTEN = dict.fromkeys(
+    (".fbx", ".blend", ".usd", ".usda", ".usdc", ".usdz", ".dae"),
+    " Write a .glb, import it in Blender (File > Import > glTF 2.0), and export it from there.",
+)
 
 
 @cache
@@ -101,7 +105,7 @@ def find_writer(path: str, verb: str, what: str = "") -> Module:
     reason = (
         f"a {what} cannot be saved as {suffix}" if suffix else "cannot determine the format: the path has no suffix"
     )
-    raise FormatError(f"{reason}. Formats for a {what}: {name_formats(verb)}.", path)
+    raise FormatError(f"{reason}. Formats for a {what}: {name_formats(verb)}.{UNWRITTEN.get(suffix, '')}", path)
 
 
 def knows_suffix(suffix: str) -> bool:

@@ -78,7 +78,7 @@ def warn_of_units(model: Model, format_name: str) -> str:
     scale = "'auto'" if model.units == "unknown" else f"{model.metres_per_unit:g}"
     return (
         f"its lengths are in {UNIT_NAMES.get(model.units, 'another unit')} and were written as they are, where"
-        f" {format_name} has metres; load it with scale={scale} before, for a file in metres"
+        f" {format_name} has metres; scale={scale} on reading makes them metres"
     )
 
 

@@ -135,6 +135,8 @@ class Goal:
     def check_common(self) -> None:
         """Raise an error for invalid weights, priorities and tolerances."""
         what = type(self).__name__
+        if type(frame := getattr(self, "frame", None)) in (tuple, list, np.ndarray):
+            raise InvalidValue(f"{what}: frame is {frame!r}; the name of a frame comes first: {what}('hand_l', ...).")
         if not (type(self.weight) is float and 0.0 <= self.weight <= MOST_WEIGHT):  # fast path for one float
             self._check_weights(what)
         if isinstance(self.priority, bool) or not isinstance(self.priority, (int, np.integer)) or self.priority < 0:

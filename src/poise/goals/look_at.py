@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from poise.goals.direction import place_on_frame, read_axis, read_point
 from poise.goals.goal import LOOK, TURNED, Goal, GoalRows, pack_target, read_one_weight
+from poise.keywords import refuse_unknown
 from poise.kinematics.regions import read_position
 from poise.model import Model
 
@@ -71,3 +72,6 @@ class LookAt(Goal, words=TURNED):
 
     def _convert(self, target: Any) -> NDArray[np.float64]:
         return pack_target(None, read_position(target, "LookAt: target"))
+
+
+LookAt.__init__ = refuse_unknown(LookAt.__init__, caller="LookAt")  # type: ignore[method-assign]

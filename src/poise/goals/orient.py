@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import ROTATION, TURNED, Goal, GoalRows, pack_target, read_numbers, read_weights
 from poise.goals.range import Range
+from poise.keywords import refuse_unknown
 from poise.model import Model
 from poise.spatial import Rotation, as_rotation
 
@@ -88,6 +89,9 @@ class Orient(Goal, words={**TURNED, "weight": WEIGHT}):
             return target
         low, high = np.array([play.ends for play in self.within]).T
         return np.concatenate([target, np.zeros(3), low, np.zeros(3), high])
+
+
+Orient.__init__ = refuse_unknown(Orient.__init__, caller="Orient")  # type: ignore[method-assign]
 
 
 def read_play(within: Any) -> tuple[Range, Range, Range]:

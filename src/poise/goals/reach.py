@@ -29,6 +29,7 @@ from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.flat import fill_place, find_third
 from poise.goals.goal import POSE, POSITION, Goal, GoalRows, pack_target, read_numbers, read_weights
 from poise.goals.range import Range, pack_place, read_place
+from poise.keywords import refuse_unknown
 from poise.kinematics.regions import LARGEST, read_position
 from poise.model import Model
 from poise.spatial import Transform, as_transform
@@ -77,13 +78,14 @@ class Reach(Goal, words={"weight": WEIGHT}):
     Attributes:
         frame: The frame to move; any link, site or joint.
         target: Three numbers [m], each of which may be a Range; or a Transform, a 4x4 matrix or an SE3-like object. A
-            planar body takes two numbers: the coordinates in its plane, (x, y) if its joints rotate about z.
+            planar body takes two numbers: the coordinates in its plane, (x, y) if its joints rotate about z. None for a
+            point that comes later: `solver.solve(start, {name: target})`.
         point: A point of the frame, in its own coordinates [m]; by default its origin.
         relative_to: The frame in which the target is given; by default the world.
     """
 
     frame: str
-    target: Any
+    target: Any = None
     _: KW_ONLY
     point: ArrayLike | None = None
     relative_to: str | None = None
@@ -92,7 +94,8 @@ class Reach(Goal, words={"weight": WEIGHT}):
 
     def __post_init__(self) -> None:
         self.check_common()
-        object.__setattr__(self, "target", read_target(self.target))
+        if self.target is not None:
+            object.__setattr__(self, "target", read_target(self.target))
         if type(self.weight) is not float:
             read_weights(self.weight, 0, 6 if self.with_rotation else 3, "Reach")
         if self.point is not None:
@@ -125,7 +128,7 @@ class Reach(Goal, words={"weight": WEIGHT}):
             base=self.relative_to,
             point=np.zeros(3) if self.point is None else np.array(self.point, dtype=np.float64),
             weight=weight,
-            target=self._pack(third, self.target),
+            target=pack_target(None, None) if self.target is None else self._pack(third, self.target),
             exact=self.with_rotation and not even and len(set(weight[3:].tolist())) > 1,
             convert=partial(self._convert, third),
             local=self.relative_to is not None and (self.ranged or len(set(weight[:3].tolist())) > 1),
@@ -138,7 +141,14 @@ class Reach(Goal, words={"weight": WEIGHT}):
         read = read_target(target)
         if isinstance(read, Transform) != self.with_rotation:
             wanted = "a transform" if self.with_rotation else "a point"
-            raise ShapeMismatch(f"goal on {self.frame!r}: it was made for {wanted}; the new target must be one too.")
+            first = (
+                f" For transforms that come later type Reach({self.frame!r}, Transform())."
+                if self.target is None
+                else ""
+            )
+            raise ShapeMismatch(
+                f"goal on {self.frame!r}: it was made for {wanted}; the new target must be one too.{first}"
+            )
         return self._pack(third, read)
 
     def _pack(self, third: Third, read: Any) -> NDArray[np.float64]:
@@ -152,6 +162,9 @@ class Reach(Goal, words={"weight": WEIGHT}):
                 f"goal on {self.frame!r}: it was made for a point without ranges; the new target must be one too."
             )
         return pack_transform(read)
+
+
+Reach.__init__ = refuse_unknown(Reach.__init__, caller="Reach")  # type: ignore[method-assign]
 
 
 def read_target(target: Any) -> Any:

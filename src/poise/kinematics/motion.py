@@ -18,7 +18,7 @@ from poise.model import Frame, Model, Object
 from poise.notebook import NotebookCell
 from poise.spatial.arrays import read_finite, read_reals
 
-__all__ = ["Motion"]
+__all__ = ["Motion", "check_motion"]
 
 
 class Motion(NotebookCell):
@@ -221,3 +221,12 @@ def snap(at: Floats) -> Floats:
     """Return frame positions with those within rounding of a frame set to it."""
     whole = np.rint(at)
     return np.where(np.abs(at - whole) < 1e-9, whole, at)
+
+
+def check_motion(clip: object) -> None:
+    """Raise `InvalidValue` for anything but a motion with frames, with the call to type."""
+    if isinstance(clip, Motion) and len(clip):
+        return
+    hints = {str: f"; type: poise.load_motion({clip!r})", Model: ", and comes before the model"}
+    given = repr(clip) if isinstance(clip, (Motion, str)) else f"of type {type(clip).__name__}"
+    raise InvalidValue(f"clip is {given}; it must be a poise.Motion with a frame{hints.get(type(clip), '')}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
-from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, UnitWarning
 from poise.model import Frame, Model
+from poise.model.degrees import doubt_start
 from poise.notebook import NotebookCell
 from poise.spatial import Transform
 from poise.spatial.arrays import read_reals
@@ -21,13 +23,18 @@ __all__ = ["Pose", "check_configuration", "check_model"]
 def check_model(model: object) -> None:
     """Raise `ModelMismatch` for anything but a Model, with the call to type."""
     if not isinstance(model, Model):
-        hint = f"; type: poise.load({model!r})" if isinstance(model, str) else ""
+        hint = f"; type: poise.load({model!r})" if isinstance(model, str) else "; the model comes first"
         raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}{hint}.")
 
 
 def check_configuration(model: Model, q: ArrayLike | None, ndim: int) -> Floats:
     """Return a read-only copy of q with unit quaternions; `ndim` axes, the last of length nq."""
     check_model(model)
+    if isinstance(q, str):
+        known = ", ".join(map(repr, model.poses)) or "none"
+        raise InvalidValue(f"q is {q!r}; for a named pose type model.poses[name]; {model.name!r} has: {known}.")
+    if isinstance(q, Mapping):
+        raise InvalidValue(f"q is a {type(q).__name__}; for some joints by name type Pose(model).replace(values).")
     given = read_reals(q, "q")
     if given.ndim != ndim:
         wanted = f"({model.nq},)" if ndim == 1 else f"(frames, {model.nq})"
@@ -119,6 +126,8 @@ class Pose(NotebookCell):
             if values.shape != (joint.nq,):
                 raise ShapeMismatch(f"joint {joint.name!r} has {joint.nq} numbers in q, not {values.size}.")
             q[joint.q] = values
+            for doubt in doubt_start([joint], q):
+                warnings.warn(doubt, UnitWarning, stacklevel=2)
         return Pose(self.model, q)
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidModel, UnitWarning
+from poise.keywords import refuse_unknown
 from poise.model.attachments import Attachments
 from poise.model.closures import Closure
 from poise.model.curves.path import Path
@@ -54,6 +55,7 @@ class ModelBuilder:
         self._roles: dict[str, str] = {}
         self._doubts: list[str] = []
 
+    @refuse_unknown
     def add_joint(
         self,
         name: str,

@@ -48,7 +48,9 @@ def count_parts(model: Tree) -> str:
     """Describe the number of joints, degrees of freedom and frames, and of locked degrees of freedom."""
     locked = sum(joint.nv for joint in model.joints if joint.locked)
     aside = f" ({locked} locked)" if locked else ""
-    return f"{len(model.joints)} joints, {model.nv} degrees of freedom{aside}, {len(model.frames)} frames"
+    joints = f"{len(model.joints)} joint{'s' * (len(model.joints) != 1)}"
+    freedom = "1 degree" if model.nv == 1 else f"{model.nv} degrees"
+    return f"{joints}, {freedom} of freedom{aside}, {len(model.frames)} frame{'s' * (len(model.frames) != 1)}"
 
 
 def write_line(model: Tree, frame: str) -> str:

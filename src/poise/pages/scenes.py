@@ -55,7 +55,9 @@ def make_scene(thing: Any) -> PageScene:
     if isinstance(thing, Pose):
         return show_pose(thing)
     kinds = "Solution, Pose, Model, Rig, Motion, Track, Retargeted, Race, ReachMap, LoopTrace"
-    raise InvalidValue(f"show cannot show {thing!r}; it shows: {kinds}, lists of solutions or races.")
+    raise InvalidValue(
+        f"show cannot show {thing!r}; it shows: {kinds}, lists of solutions or races. Type: show(thing, path)."
+    )
 
 
 def make_dragged_scene(thing: Any) -> PageScene:

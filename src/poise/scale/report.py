@@ -10,6 +10,7 @@ from typing import Any
 __all__ = ["Report"]
 
 MAX_CLIPS = 40  # clips listed individually
+MOST_DOUBTED = 3  # clips worth a look
 COLUMNS = (
     ("frames", "frames", 1.0, 0),
     ("bones deg", "bones_mean", 180.0 / pi, 1),
@@ -25,7 +26,7 @@ DOUBTS = (
     ("collision_max", 5.0, 1.0, "collides with itself, {:.0f} mm deep"),
     ("bones_p95", pi / 9.0, 180.0 / pi, "limbs are up to {:.0f} degrees off"),
     ("limits_share", 0.5, 100.0, "a joint is at its limit in {:.0f} % of frames"),
-    ("speed_share", 0.01, 100.0, "a joint is faster than 3 pi rad/s in {:.0f} % of frames"),
+    ("speed_share", 0.05, 100.0, "a joint is faster than 3 pi rad/s in {:.0f} % of frames"),
     ("slip_max", 2.0, 1.0, "a foot slips {:.0f} mm in a frame"),
     ("sink_max", 10.0, 1.0, "a foot is {:.0f} mm below the floor"),
 )  # figure, largest value without a doubt, factor, words
@@ -125,9 +126,9 @@ def write_doubts(doubts: dict[str, list[tuple[float, str]]], clips: int, width: 
     """Return the lines on clips worth a look, the most doubtful first."""
     if not doubts:
         return []
-    lines = [f"  clips worth a look: {len(doubts):,} of {clips:,}"]
-    lines += [f"  {name:<{width}}{'; '.join(words for _, words in found)}" for name, found in doubts.items()]
-    return lines[: MAX_CLIPS + 1] + ([f"  ... and {len(doubts) - MAX_CLIPS:,} more"] if len(doubts) > MAX_CLIPS else [])
+    worst = list(doubts)[:MOST_DOUBTED]
+    lines = [f"  clips worth a look: {len(worst)} of {clips:,}" + ", the worst first" * (len(worst) > 1)]
+    return lines + [f"  {name:<{width}}{'; '.join(words for _, words in doubts[name])}" for name in worst]
 
 
 def write_rate(done: int, seconds: float) -> str:

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, UnitWarning
 from poise.goals import Goal
+from poise.keywords import refuse_unknown
 from poise.kinematics import Pose
 from poise.limits import Limit
 from poise.methods import Method
 from poise.model import Model
 from poise.model.degrees import FEWEST, doubt_start
-from poise.solvers.keywords import refuse_unknown
 from poise.solvers.options import SolveOptions, check_whole, keep_joints
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver

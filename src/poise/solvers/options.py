@@ -13,10 +13,10 @@ from typing import Any, TypedDict, TypeVar, cast
 import numpy as np
 
 from poise.errors import InvalidValue, name_not_found
+from poise.keywords import make_unknown_argument
 from poise.limits.limit import Limit, name_limits
 from poise.methods import Method, find_method
 from poise.native import core
-from poise.solvers.keywords import make_unknown_argument
 
 __all__ = [
     "CONTINUOUS_SPAN",

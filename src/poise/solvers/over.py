@@ -20,9 +20,9 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals import Custom
 from poise.goals.goal import read_numbers
+from poise.keywords import refuse_unknown
 from poise.methods import Method, Minimum, find_method, names
 from poise.model import Model, ModelBuilder
-from poise.solvers.keywords import refuse_unknown
 from poise.solvers.one_call import solve
 from poise.solvers.solution import Solution
 

@@ -6,13 +6,14 @@ A model keeps its last few problems. A caller takes one out and puts it back, so
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.errors import InvalidValue
 from poise.goals import Goal, Rest
 from poise.goals.goal import ANGULAR, GoalRows
 from poise.model import Model
@@ -20,7 +21,7 @@ from poise.model.memo import MemoTable
 from poise.native import core
 from poise.solvers.options import Options
 
-__all__ = ["identify", "join_targets", "put_back", "read_options", "take"]
+__all__ = ["check_awaited", "identify", "join_targets", "put_back", "read_options", "take"]
 
 MOST_READY = 16  # problems cached per model
 READY = MemoTable[Hashable, tuple[Options, core.Solver]]("prepared problems", MOST_READY)
@@ -97,3 +98,11 @@ def take(model: Model, key: Hashable) -> core.Solver | None:
 def put_back(model: Model, key: Hashable, options: Options, native: core.Solver) -> None:
     """Put a problem into the cache."""
     model.memo.put(READY, key, (options, native))
+
+
+def check_awaited(awaited: Iterable[str], targets: Mapping[str, Any]) -> None:
+    """Raise `InvalidValue` if a goal without a target has not been given one."""
+    for name in awaited:
+        if name not in targets:
+            call = f"solver.solve(start, {{{name!r}: (x, y, z)}})"
+            raise InvalidValue(f"goal {name!r} has no target; type Reach({name!r}, (x, y, z)), or {call}.")

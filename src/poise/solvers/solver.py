@@ -26,7 +26,7 @@ from poise.solvers.drivers import prepare, prepare_limits
 from poise.solvers.guess_starts import MISSED, goes_further, guess_goals, list_starts, prepare_guesses
 from poise.solvers.limit_tables import find_timed, refuse_timed, replace_world
 from poise.solvers.options import Options, SolveOptions, show_options
-from poise.solvers.ready import identify, join_targets, put_back, read_options, take
+from poise.solvers.ready import check_awaited, identify, join_targets, put_back, read_options, take
 from poise.solvers.report.history import History
 from poise.solvers.solution import Solution, make_solution
 from poise.solvers.table import may_move, name_goals, order_goals
@@ -63,6 +63,7 @@ class Solver:
 
     __slots__ = (
         "_ahead",
+        "_awaited",
         "_free",
         "_limit",
         "_native",
@@ -117,6 +118,7 @@ class Solver:
         self._free = not self._timed and options.mode != "repeatable"  # whether any q may be the start
         self._ahead: Solver | None = None  # for steps with Acceleration
         self._targets: Mapping[str, Any] = {}  # targets given to solve, which replace those of the goals
+        self._awaited = [name for name, goal in self.goals.items() if getattr(goal, "target", goal) is None]
 
     def _prepare(self) -> Any:
         """Return the prepared problem."""
@@ -160,6 +162,7 @@ class Solver:
     ) -> Solution:
         """Solve with a new solver, reusing a prepared problem that differs only in its targets."""
         self, rows, key = cls.read_problem(model, goals, given)
+        check_awaited(self._awaited, {})
         native = None if key is None else take(model, key)
         if native is None:
             self._native = native = self._prepare()
@@ -308,6 +311,8 @@ class Solver:
             window: The smallest and largest motion of each velocity from `start`, (nv, 2) (default: the joint ranges).
         """
         native = self._native
+        if self._awaited:
+            check_awaited(self._awaited, {**self._targets, **(targets or {})})
         if targets and not (type(targets) is dict and type(native) is core.Solver):
             targets = copy_targets(targets)
         answer: Answer = native.solve(start, targets) if window is None else native.solve(start, targets, window)
@@ -367,7 +372,7 @@ def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], tar
 def copy_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
     """Return the targets with copies of their arrays, which callers may change later."""
     if not isinstance(targets, Mapping):
-        raise InvalidValue(f"targets must be {{goal name: target}}, not {targets!r}.")
+        raise InvalidValue(f"targets must be {{goal name: target}}, such as {{'hand_l': (x, y, z)}}, not {targets!r}.")
     return _copy(dict(targets))
 
 

@@ -33,7 +33,7 @@ def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
     named: dict[str, Goal] = {}
     for goal in given:
         if not isinstance(goal, Goal):
-            raise InvalidValue(f"goals must be a list of goals such as Reach(...), not {goal!r}.")
+            raise InvalidValue(f"goals must be a list of goals such as Reach(frame, (x, y, z)), not {goal!r}.")
         if goal.name is not None and goal.name in named:
             raise InvalidValue(f"two goals are called {goal.name!r}; rename one.")
         if goal.name is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex, cast, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidValue, ShapeMismatch
+from poise.errors import InvalidValue, ShapeMismatch, UnitWarning
 from poise.native import core
 from poise.spatial.arrays import (
     Array,
@@ -28,6 +29,7 @@ from poise.spatial.euler import find_euler_angles, read_order
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _BACK = np.array([1.0, -1.0, -1.0, -1.0])
 _FAR = 2.5e-6  # tolerance for the entries of a matrix; rounding to 6 digits gives errors up to 2.2e-6
+MOST_TURN = 4.0 * np.pi  # rad; whole numbers beyond it are probably degrees
 _UNIT = 2e-15  # tolerance for the squared length of a unit quaternion
 
 
@@ -96,6 +98,9 @@ class Rotation:
         """
         axes = np.eye(3)[list(read_order(order))]
         turns = read_finite(angles, (3,), "angles")
+        if turns.size and np.abs(turns).max() > MOST_TURN and (turns == np.round(turns)).all():
+            text = f"angles is {turns.tolist()}; angles are in radians: for degrees type np.deg2rad(angles)."
+            warnings.warn(text, UnitWarning, stacklevel=2)
         a, b, c = (_exp(turns[..., i, None] * axes[i], "angles") for i in range(3))
         return a @ b @ c
 
@@ -266,7 +271,8 @@ def as_rotation(x: object, name: str = "rotation") -> Rotation:
     if array.shape[-1:] == (4,) and array.shape[-2:] != (4, 4):
         return Rotation.from_valid(_normalize_wxyz(check_finite(array, name), name))
     wanted = "a Rotation, (..., 3, 3) matrices or (..., 4) quaternions wxyz (Rotation.from_xyzw takes xyzw)"
-    raise ShapeMismatch(f"{name} has shape {array.shape}; it must be {wanted}.")
+    hint = " For Euler angles type Rotation.from_euler('XYZ', radians); for a place alone, Transform(None, xyz)."
+    raise ShapeMismatch(f"{name} has shape {array.shape}; it must be {wanted}.{hint if array.shape == (3,) else ''}")
 
 
 def convert_matrix(matrix: Array, name: str) -> Rotation:

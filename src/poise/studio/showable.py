@@ -16,7 +16,7 @@ from poise.formats.units import add_free_root, scale_model, to_metres
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
-__all__ = ["Opening", "Showable", "find_body", "read_opening"]
+__all__ = ["Opening", "Showable", "find_body", "list_bodies", "read_opening"]
 
 Showable: TypeAlias = "Model | Pose | Motion | ReachMap | str | PathLike[str]"
 
@@ -100,7 +100,12 @@ def free_rigid(model: Model) -> Model:
 
 
 def find_body(folder: Path, name: str) -> Path:
-    """Return the body file in a folder: the least nested, robots before clips, bodies before scenes.
+    """Return the first body file in a folder; see `list_bodies`."""
+    return list_bodies(folder, name)[0]
+
+
+def list_bodies(folder: Path, name: str) -> list[Path]:
+    """List the body files in a folder: the least nested first, robots before clips, bodies before scenes.
 
     Raises:
         FormatError: The folder contains no body.
@@ -113,7 +118,7 @@ def find_body(folder: Path, name: str) -> Path:
         around = path.name.lower().startswith("scene")
         return len(path.parts), BODIES.index(path.suffix.lower()), around, path.name
 
-    return min(found, key=rank)
+    return sorted(found, key=rank)
 
 
 def open_map(found: ReachMap, known: Model | None = None) -> Opening:

@@ -12,6 +12,7 @@ import codecs
 import re
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,8 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     Raises:
         FormatError: The file is malformed, or has no frames.
     """
+    if options.clip not in (None, 0, Path(source.path).stem):
+        raise source.make_error("contains one clip; leave clip= out.")
     model, columns, clip = read(source, replace(options, base="fixed"))  # the rows contain the motion of the root
     if clip is None:
         raise source.make_error("has no MOTION; load() reads its body.", source.data.count(b"\n") + 1)

@@ -226,7 +226,8 @@ def is_known(name: str) -> bool:
 def read_numbers(source: Source, table: Table, name: str) -> NDArray[np.float64]:
     """Return a column of finite numbers."""
     if name not in table.columns:
-        raise source.make_error(f"has no column {quote(name)}; it has {quote_names(table.columns)}.")
+        advice = "Name its columns after the joints, or give the body that they are of: model=."
+        raise source.make_error(f"has no column {quote(name)}; it has {quote_names(table.columns)}. {advice}")
     column = table.columns[name]
     if column.dtype.kind not in "fiu" or not np.isfinite(column).all():
         raise source.make_error(f"column {quote(name)} holds something that is not a number.")
@@ -250,8 +251,8 @@ def choose_model(source: Source, table: Table, options: ReadOptions) -> Model:
             return model
     bare = f"has {len(columns)} numbers a frame and no names, as Unitree and GMR write motions, and "
     raise source.make_error(
-        f"{bare if table.facts.get('style') == 'unitree' else ''}does not say which body it is for: give it, as in "
-        "load_motion(path, model=model)."
+        f"{bare if table.facts.get('style') == 'unitree' else ''}does not say which body it is for: "
+        "give model=poise.load('robot.urdf')."
     )
 
 

@@ -38,12 +38,9 @@ def write_style(motion: Any, target: Path, path: str, style: str) -> None:
         InvalidValue: The style is unknown, or the object is not a motion of a body with a free root joint.
         FormatError: The style requires another suffix.
     """
-    if style not in STYLES:
-        raise InvalidValue(f"style is {style!r}; it must be one of {', '.join(map(repr, STYLES))}.")
+    check_style(style, path)
     if not isinstance(motion, Motion):
         raise InvalidValue(f"style={style!r} is for motions, not for a {type(motion).__name__}.")
-    if Path(path).suffix.lower() != STYLES[style]:
-        raise FormatError(f"style={style!r} is written to {STYLES[style]} files: change the suffix.", path)
     place, turn, joints = split_root(motion)
     names = name_others(motion.model)
     if style == "unitree":
@@ -52,6 +49,14 @@ def write_style(motion: Any, target: Path, path: str, style: str) -> None:
         return
     with target.open("wb") as file:
         np.savez(file, fps=motion.fps, root_pos=place, root_rot=turn, dof_pos=joints, joint_names=np.array(names))
+
+
+def check_style(style: str, path: str) -> None:
+    """Raise an error for an unknown layout, or a file with another suffix than its own."""
+    if style not in STYLES:
+        raise InvalidValue(f"style is {style!r}; it must be one of {', '.join(map(repr, STYLES))}.")
+    if Path(path).suffix.lower() != STYLES[style]:
+        raise FormatError(f"style={style!r} is written to {STYLES[style]} files: change the suffix.", path)
 
 
 def name_others(model: Model) -> list[str]:

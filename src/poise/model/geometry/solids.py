@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import Parameter, Signature
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.arrays import Triple
-from poise.errors import InvalidValue, ShapeMismatch
+from poise.errors import InvalidValue, ShapeMismatch, show_value
 from poise.model.spec import check_not_negative, read_vector
 from poise.spatial import Rotation, Transform, as_rotation, as_transform
 
@@ -34,7 +35,7 @@ LARGEST = 1e100  # m; larger squares may overflow
 
 @dataclass(frozen=True, slots=True, init=False)
 class Sphere:
-    """All points within `radius` of `center`. `Ball` is an alias.
+    """All points within `radius` of `center`: ``Sphere(radius)`` or ``Sphere(center, radius)``. `Ball` is an alias.
 
     Attributes:
         center: Its centre; by default the origin.
@@ -70,7 +71,7 @@ class Sphere:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Box:
-    """A box around `center`; `size` is its full extent along its own x, y and z axes, rotated by `rotation`.
+    """A box around `center`: ``Box(size)`` or ``Box(center, size, rotation)``, `size` along its own x, y and z axes.
 
     Attributes:
         center: Its centre; by default the origin.
@@ -92,6 +93,8 @@ class Box:
     ) -> None: ...
 
     def __init__(self, *given: Any, name: str = "", transform: Any = None, **named: Any) -> None:
+        if len(given) == 3 and not any(map(np.ndim, given)):
+            raise InvalidValue(f"Box: the three lengths are one argument: Box({given!r}).")
         found = bind("Box", (("size",), ("center", "size", "rotation")), given, named, optional=("rotation",))
         place = read_transform(transform, "Box")
         settle(self, center=place(read_position(found.get("center", ORIGIN), "Box: center")))
@@ -170,7 +173,7 @@ class Rod:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Capsule(Rod):
-    """All points within `radius` of the segment from `start` to `end`.
+    """All points within `radius` of a segment: ``Capsule(radius, length)`` or ``Capsule(start, end, radius)``.
 
     Attributes:
         start: One end of the segment.
@@ -182,7 +185,7 @@ class Capsule(Rod):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Cylinder(Rod):
-    """A cylinder around the segment from `start` to `end`, the centres of its caps.
+    """A cylinder around a segment: ``Cylinder(radius, length)`` or ``Cylinder(start, end, radius)``, cap to cap.
 
     Attributes:
         start: The centre of one cap.
@@ -220,6 +223,24 @@ class Mesh:
 # ------------------------------------------------------------------------------------------------ arguments
 
 
+def set_signature(kind: type, **annotations: str) -> None:
+    """Set the signature that `help` shows: the keywords of all forms, those ending in ``= None`` optional."""
+    shared = {"name": "str = ''", "transform": "Transform | None = None"}
+    parameters = []
+    for name, text in {**annotations, **shared}.items():
+        annotation, _, default = text.partition(" = ")
+        value: Any = Parameter.empty if not default else None if default == "None" else ""
+        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=value, annotation=annotation))
+    kind.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+
+
+set_signature(Sphere, radius="float", center="ArrayLike | None = None")
+set_signature(Box, size="ArrayLike", center="ArrayLike | None = None", rotation="Rotation | None = None")
+for rod in (Capsule, Cylinder):
+    optional = dict.fromkeys(("start", "end"), "ArrayLike | None = None")
+    set_signature(rod, radius="float", length="float | None = None", **optional)
+
+
 def bind(
     what: str,
     forms: Sequence[tuple[str, ...]],
@@ -239,7 +260,8 @@ def bind(
         if not clash and found.keys() <= set(names) and set(names) - set(optional) <= found.keys():
             return found
     texts = " or ".join(f"{what}({', '.join(names)})" for names in forms)
-    raise InvalidValue(f"{what} was given {len(given)} values and {sorted(named)}; type {texts}.")
+    values = ", ".join([*map(show_value, given), *(f"{name}=" for name in named)])
+    raise InvalidValue(f"{what}({values}) is neither form of it; type {texts}.")
 
 
 def make_triple(values: NDArray[np.float64]) -> Triple:

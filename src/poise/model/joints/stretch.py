@@ -19,12 +19,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidModel, InvalidValue, name_not_found
+from poise.errors import InvalidModel, InvalidValue, NameNotFound, name_not_found
 from poise.model.curves.path import Path
 from poise.model.joints.kinds import KINDS
 
 __all__ = ["check_kind", "check_length", "fill_bounds"]
 
+OTHER_NAMES = {
+    **dict.fromkeys(("hinge", "rotary", "rotational", "r"), "revolute"),
+    **dict.fromkeys(("slide", "slider", "linear", "p"), "prismatic"),
+    **dict.fromkeys(("spherical", "ball_joint"), "ball"),
+    **dict.fromkeys(("floating", "freeflyer", "root"), "free"),
+}  # kinds in other libraries
 SHORTEST, LONGEST = 0.5, 2.0  # default range of a scale joint, in multiples of its length
 
 
@@ -37,6 +43,8 @@ def check_kind(kind: Any, where: str) -> None:
             "poise.textbook.AffineJoint has points under a shear."
         )
     if not isinstance(kind, str) or kind not in KINDS:
+        if meant := OTHER_NAMES.get(str(kind).lower()):
+            raise NameNotFound(f"no joint kind is called {kind!r}. Did you mean {meant!r}?", str(kind), tuple(KINDS))
         raise name_not_found("joint kind", str(kind), KINDS)
 
 

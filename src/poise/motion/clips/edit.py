@@ -18,6 +18,7 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Custom, Goal, MidRange, Reach, Rest
 from poise.kinematics import Motion
+from poise.kinematics.motion import check_motion
 from poise.limits import Limit
 from poise.motion.clips.clip_limits import read_limits
 from poise.motion.clips.lock import list_keys, read_contacts
@@ -57,8 +58,7 @@ def edit(
     Raises:
         InvalidValue: A frame is outside the clip, or a goal does not apply to a single frame.
     """
-    if not isinstance(clip, Motion) or not len(clip):
-        raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+    check_motion(clip)
     if not (isinstance(spread, Real) and np.isfinite(spread) and spread > 0):
         raise InvalidValue(f"spread is {spread!r}; it must be a positive number of seconds.")
     keys, rules = read_keys(clip, changes), read_limits(limits)

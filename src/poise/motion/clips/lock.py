@@ -20,6 +20,7 @@ from poise.goals import HalfSpace, Inside, Reach
 from poise.goals.inside import pack_region
 from poise.kinematics import Motion
 from poise.kinematics.clip_edits import follow_branches
+from poise.kinematics.motion import check_motion
 from poise.limits import Limit
 from poise.motion.clips.clip_limits import part_limits, read_limits, read_number
 from poise.motion.clips.edge_goals import list_edge_goals
@@ -77,8 +78,7 @@ def lock(
     Raises:
         InvalidValue: The clip has no frame, the contacts belong to another clip, or the body has no feet.
     """
-    if not isinstance(clip, Motion) or not len(clip):
-        raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+    check_motion(clip)
     smooth = read_number(smooth, "smooth", 0.0)
     height = None if floor is None else read_number(floor, "floor")
     ledger = read_contacts(clip, contacts)

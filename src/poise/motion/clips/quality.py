@@ -28,6 +28,7 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carriers import find_root
 from poise.kinematics.clip_edits import follow_branches
+from poise.kinematics.motion import check_motion
 from poise.model import Model
 from poise.motion.clips.collisions import find_collisions
 from poise.motion.contact.body_heights import measure_body
@@ -41,7 +42,7 @@ __all__ = ["Quality", "quality"]
 
 Point = tuple[str, Place]
 FAST_JOINT_SPEED = 3.0 * np.pi  # rad/s
-UNKNOWN = "unknown: no feet found; name them with motion.contacts(clip, points=[...])"
+UNKNOWN = "no feet found, so slip, drift and floor are unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,34 +104,34 @@ class Quality:
     bones_p95: float | None = None
 
     def __str__(self) -> str:
-        def line(what: str, text: str) -> str:
-            return f"{what:<10}{text}"
+        return "\n".join(f"{what:<10}{text}" for what, text in self.list_lines().items())
 
+    def list_lines(self) -> dict[str, str]:
+        """Return the lines of the table: the text of each measured quantity by its name."""
         percent = 100.0 * self.contact_share
         feet = {
             "slip": f"mean {self.slip_mean:.3f}, p95 {self.slip_p95:.3f}, max {self.slip_max:.3f} mm a frame",
             "drift": f"mean {self.drift_mean:.2f}, max {self.drift_max:.2f} mm",
             "floor": f"{self.height_mean:.2f} mm off in contact, {self.sink_max:.2f} mm deep at most",
         }
-        lines = [
-            line("frames", f"{self.frames} at {self.fps:g} fps, in contact in {percent:.0f} % of them"),
-            *(line(what, text if isfinite(self.slip_mean) else UNKNOWN) for what, text in feet.items()),
-            line("step", f"{self.step_max:.3f} rad at most"),
-            line(
-                "speed", f"{self.speed_max:.2f} rad/s at most, over 3 pi in {100.0 * self.speed_share:.0f} % of frames"
-            ),
-            line("jerk", f"mean {self.jerk_mean:.0f}, p95 {self.jerk_p95:.0f} rad/s^3"),
-            line("limits", f"{self.limits_max:.3g} outside, at an end in {100.0 * self.limits_share:.0f} % of frames"),
-        ]
+        fast, held = 100.0 * self.speed_share, 100.0 * self.limits_share
+        lines = {
+            "frames": f"{self.frames} at {self.fps:g} fps, in contact in {percent:.0f} % of them",
+            **(feet if isfinite(self.slip_mean) else {"feet": UNKNOWN}),
+            "step": f"{self.step_max:.3f} rad at most",
+            "speed": f"{self.speed_max:.2f} rad/s at most, over 3 pi in {fast:.0f} % of frames",
+            "jerk": f"mean {self.jerk_mean:.0f}, p95 {self.jerk_p95:.0f} rad/s^3",
+            "limits": f"{self.limits_max:.3g} outside, at an end in {held:.0f} % of frames",
+        }
         if self.collision_max is not None and self.collision_share is not None:
             share = 100.0 * self.collision_share
-            lines.append(line("itself", f"{self.collision_max:.1f} mm deep at most, in {share:.0f} % of frames"))
+            lines["itself"] = f"{self.collision_max:.1f} mm deep at most, in {share:.0f} % of frames"
         if self.tracking_mean is not None:
-            lines.append(line("tracking", f"mean {self.tracking_mean:.1f}, p95 {self.tracking_p95:.1f} mm"))
+            lines["tracking"] = f"mean {self.tracking_mean:.1f}, p95 {self.tracking_p95:.1f} mm"
         if self.bones_mean is not None and self.bones_p95 is not None:
             mean, p95 = degrees(self.bones_mean), degrees(self.bones_p95)
-            lines.append(line("bones", f"mean {mean:.1f}, p95 {p95:.1f} degrees from those of the source"))
-        return "\n".join(lines)
+            lines["bones"] = f"mean {mean:.1f}, p95 {p95:.1f} degrees from those of the source"
+        return lines
 
     def to_dict(self) -> dict[str, float | int | None]:
         """Return the numbers by name, for JSON and tables; unknown numbers are None."""
@@ -150,8 +151,7 @@ def quality(clip: Motion, source: Motion | None = None, *, contacts: Contacts | 
     Raises:
         InvalidValue: The clip has no frame, or the source has a different number of frames.
     """
-    if not isinstance(clip, Motion) or not len(clip):
-        raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+    check_motion(clip)
     if source is not None and not isinstance(source, Motion):
         raise InvalidValue(f"source is {source!r}; it must be a poise.Motion.")
     if contacts is not None and not isinstance(contacts, Contacts):

@@ -122,17 +122,22 @@ class Track:
         return "\n".join(lines)
 
     def _tell_rolls(self) -> list[str]:
-        out = []
+        found = []
         for heel, toe in list_planted(self.motion.model, self.contacts):
             roll, before = measure_roll(self.motion, heel, toe), np.zeros(len(heel))
             if self.source is not None and self.source.model == self.motion.model and len(self.source) >= heel.end:
                 before = measure_roll(self.source, heel, toe)
             worst = int(np.argmax(np.abs(roll - before)))
             if abs(roll[worst] - before[worst]) > MOST_ROLL:
-                degrees = np.degrees(abs(roll[worst] - before[worst]))
+                degrees = float(np.degrees(abs(roll[worst] - before[worst])))
                 when = f"frame {heel.start + worst} of {heel.start} to {heel.end - 1}"
-                out.append(f"The sole of {heel.name} and {toe.name} rolls sideways by {degrees:.1f} degrees ({when}).")
-        return out
+                found.append(
+                    (degrees, f"of {heel.name} and {toe.name} rolls sideways by {degrees:.1f} degrees ({when})")
+                )
+        if not found:
+            return []
+        others = f"; {len(found) - 1} other planted soles roll by less" if len(found) > 1 else ""
+        return [f"The sole {max(found)[1]}{others}."]
 
     def _tell_depths(self) -> list[str]:
         found, metres = measure_body(self.motion, self.contacts), self.motion.model.metres_per_unit

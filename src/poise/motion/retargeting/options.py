@@ -9,7 +9,8 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, show_value
-from poise.kinematics import Motion, Pose
+from poise.kinematics import Pose
+from poise.kinematics.motion import check_motion
 from poise.model import Joint, Model
 from poise.motion.contact.ledger import Contacts
 from poise.spatial.arrays import read_reals
@@ -37,9 +38,7 @@ def check_bodies(source: object, model: object) -> None:
 
 def check_clip(clip: object, mode: object) -> None:
     """Raise unless the clip is a motion with frames and finite numbers, and the mode is known."""
-    if not isinstance(clip, Motion) or not len(clip):
-        given = repr(clip) if isinstance(clip, Motion) else f"of type {type(clip).__name__}"
-        raise InvalidValue(f"clip is {given}; it must be a poise.Motion with a frame.")
+    check_motion(clip)
     if not isinstance(mode, str) or mode not in ("clip", "online"):
         raise InvalidValue(f"mode is {show_value(mode)}; it must be 'clip' or 'online'.")
     refuse_far(clip.q, "clip")

@@ -130,7 +130,9 @@ def describe_collisions(track: Track, separated: bool) -> list[str]:
     else:
         advice = f": {'clearance=True' if hulls else 'limits=[Clearance()]'} keeps them apart."
     runs, seconds = tell_runs(find_runs(inside)), found.worst / track.motion.fps
-    where = f"in {int(inside.sum())} of {len(inside)} frames ({runs}), most at frame {found.worst} ({seconds:.2f} s)"
+    share, limit = f"{100.0 * float(found.inside.mean()):.0f} % of frames", f"{1e3 * least:.2g} mm"
+    deeper = f"deeper than {limit} in {int(inside.sum())} of {len(inside)} ({runs})"
+    where = f"in {share}, {deeper}, most at frame {found.worst} ({seconds:.2f} s)"
     deep = f"{one!r} and {other!r} by {1e3 * found.deepest:.2g} mm"
     return [f"The body collides with itself {where}, {deep}{advice}"]
 

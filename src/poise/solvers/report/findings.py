@@ -108,11 +108,13 @@ class Redundancy:
         freedoms: Velocities that move any of the goals.
         demands: Equations of the goals that the body can change.
         served: Equations that can be satisfied at once, away from singular poses.
+        available: Velocities of the joints that may move, whether or not they move a goal; None if unknown.
     """
 
     freedoms: int
     demands: int
     served: int
+    available: int | None = None
 
     @property
     def left_over(self) -> int:
@@ -135,7 +137,10 @@ class Redundancy:
         left = f"{self.left_over or 'none'} left over"
         if self.too_many:
             left = f"{self.too_many} too many" + (f", and {left}" if self.left_over else "")
-        degrees = f"{self.freedoms} degree{'s' * (self.freedoms != 1)} of freedom"
+        degrees = count_noun(self.freedoms, "degree")
+        if self.available is not None and self.available != self.freedoms:
+            degrees = f"{self.freedoms} of {count_noun(self.available, 'degree')}"
+        degrees += " of freedom"
         return f"{degrees} for {count_noun(self.demands, 'equation')}: {left} ({self.kind})"
 
 

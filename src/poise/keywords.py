@@ -34,6 +34,11 @@ SAYINGS = {
     "joints={value}": "active_joints free_joints joint_names",
     "solve_batch(..., threads={value})": "num_threads n_jobs workers parallel",
     "solutions={value}": "num_solutions n_solutions return_all",
+    "scale=..., metres per unit, or 'auto'": "units unit",
+    "lower=..., upper=..., in radians or metres": "range bounds joint_limits",
+    "kind={value}": "type joint_type",
+    "target={value}": "position pos xyz place pose",
+    "Orient(frame, rotation), or Reach(frame, Transform(rotation, xyz))": "rotation orientation quaternion",
 }
 ADVICE = {word: typed for typed, words in SAYINGS.items() for word in words.split()}
 
@@ -41,7 +46,8 @@ ADVICE = {word: typed for typed, words in SAYINGS.items() for word in words.spli
 def make_unknown_argument(caller: str, name: str, value: Any, known: Collection[str]) -> UnknownArgument:
     """Return the error for an unknown keyword: it suggests the equivalent, the closest name, or all names."""
     begin = f"{caller}() has no argument {name!r}"
-    if name in ADVICE:
+    begun = re.match(r"(\w+)=", ADVICE.get(name, ""))
+    if name in ADVICE and (begun is None or begun[1] in known):
         own = re.search(r"(\w+)=\{value\}", ADVICE[name])
         typed = f"{own[1]}={{value}}" if own and own[1] in known else ADVICE[name]  # its own argument if it has one
         return UnknownArgument(f"{begin}; type {typed.format(value=repr(value))}.")
@@ -52,16 +58,22 @@ def make_unknown_argument(caller: str, name: str, value: Any, known: Collection[
 
 
 def refuse_unknown(function: _Function, *, caller: str = "") -> _Function:
-    """Make a function raise an error for unknown keywords that suggests the right one.
+    """Make a function raise an error for unknown keywords that suggests the right one, and for too many values.
 
     Args:
         function: The function.
         caller: The name in the message, if users call it by another one.
     """
-    known = dict.fromkeys(signature(function).parameters)
+    parameters = signature(function).parameters
+    known = dict.fromkeys(name for name in parameters if name != "self")
+    placed = [each.name for each in parameters.values() if each.kind is not each.KEYWORD_ONLY]
 
     @wraps(function)
     def call(*args: Any, **given: Any) -> Any:
+        if len(args) > len(placed):
+            first = ", ".join(name for name in placed if name != "self")
+            advice = f"type {caller or function.__name__}({first}), with the numbers of a point in one tuple"
+            raise UnknownArgument(f"{caller or function.__name__}() was given too many values; {advice}.")
         for name, value in given.items():
             if name not in known:
                 raise make_unknown_argument(caller or function.__name__, name, value, known)
