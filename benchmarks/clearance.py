@@ -2,11 +2,12 @@
 
     git clone https://github.com/KavrakiLab/vamp
     python benchmarks/clearance.py --vamp vamp [--robots panda ur5] [--each 100] [--rows 20000] [--meshes]
+    python benchmarks/clearance.py --trunks DIR [--each 100]
 
 The robots are the spherized ones of VAMP (`resources/panda`, `resources/ur5`), the problems its `problems.tar.bz2`. A
 goal is the pose of the tool in the problem's own goal configuration; the start is the problem's. One prepared Solver
 solves all of them, and its world changes from problem to problem (`Solver.with_world`). Times are CPU times. Pairs of
-links that may touch are those of the SRDF files next to the robots.
+links that may touch are those of the SRDF files next to the robots, which the judge reads independently (`read_pairs`).
 
 "false" counts answers that an independent check finds in collision or off their goal: `Judge` reads the URDF
 independently and measures spheres against boxes, cylinders and one another in NumPy. "coal" counts the answers that
@@ -15,6 +16,11 @@ own configuration collides in these spheres.
 
 With `--meshes` the bodies are those of `poise.fit_spheres` from the URDF files with meshes, and coal judges every
 answer by the meshes themselves, against the obstacles and one another.
+
+With `--trunks` the robots are those of example-robot-data (pip install example-robot-data; DIR is cmeel.prefix/share
+next to it) whose trunk carries several links: Baxter, PR2 and Talos, with their SRDF files. A goal is the place of a
+hand in a random configuration of its arm, without obstacles; coal judges every answer by the shapes of the URDF.
+"pairs" are those of the SRDF that can collide.
 """
 
 from __future__ import annotations
@@ -25,6 +31,7 @@ import tarfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +45,11 @@ from poise.goals import Reach
 from poise.limits import Box, Clearance, Cylinder
 
 TIPS = {"panda": "panda_hand", "ur5": "tool0"}
+TRUNKS = {  # URDF, SRDF, hand
+    "baxter": ("baxter_description/urdf/baxter", "baxter_description/srdf/baxter_manipulation", "left_gripper"),
+    "pr2": ("pr2_description/urdf/pr2", "pr2_description/srdf/pr2", "r_wrist_roll_link"),
+    "talos": ("talos_data/robots/talos_full_v2", "talos_data/srdf/talos", "arm_left_7_link"),
+}
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 TOUCH = 1e-9  # m
 COAL_TOUCH = 1e-6  # m: the tolerance of its distances
@@ -118,7 +130,7 @@ class Judge:
         if joint is None:
             return np.eye(4)
         T = self.place(find(joint, "parent").get("link", ""), angles) @ read_origin(joint)
-        value = angles.get(joint.get("name", ""), 0.0)
+        value = self.read_value(joint, angles)
         if joint.get("type") in ("revolute", "continuous", "prismatic"):
             axis = np.array([float(x) for x in find(joint, "axis").get("xyz", "").split()])
             move = np.eye(4)
@@ -128,6 +140,14 @@ class Judge:
                 move[:3, :3] = make_rotation([*(np.sin(value / 2) * axis), np.cos(value / 2)])
             T = T @ move
         return np.asarray(T)
+
+    def read_value(self, joint: ET.Element, angles: dict[str, float]) -> float:
+        """Return the value of a joint, or that which it mimics."""
+        mimic = joint.find("mimic")
+        if mimic is None:
+            return angles.get(joint.get("name", ""), 0.0)
+        ratio, offset = float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0"))
+        return ratio * angles.get(mimic.get("joint", ""), 0.0) + offset
 
     def place_spheres(self, angles: dict[str, float]) -> dict[str, tuple[Floats, Floats]]:
         """Return the centers and radii of the spheres of every link [m]."""
@@ -150,6 +170,24 @@ class Judge:
                 for solid in problem.solids:
                     least = min(least, float((measure_solid(solid, centers) - radius).min()))
         return least
+
+
+def read_pairs(urdf: Path, srdf: Path) -> set[frozenset[str]]:
+    """Return the pairs of links that can collide, as MoveIt reads them; links that no joint parts are left out."""
+    robot, told = ET.parse(urdf).getroot(), ET.parse(srdf).getroot()
+    part = {str(link.get("name")): str(link.get("name")) for link in robot.findall("link")}
+    for joint in robot.findall("joint"):
+        if joint.get("type") == "fixed":
+            old, new = (part[find(joint, end).get("link", "")] for end in ("child", "parent"))
+            part = {name: new if own == old else own for name, own in part.items()}
+    rows = {
+        tag: {frozenset((row.get("link1", ""), row.get("link2", ""))) for row in told.findall(f"{tag}_collisions")}
+        for tag in ("disable", "enable")
+    }
+    silent = {row.get("link", "") for row in told.findall("disable_default_collisions")}
+    solid = [str(link.get("name")) for link in robot.findall("link") if link.find("collision") is not None]
+    apart = {frozenset((a, b)) for a, b in combinations(solid, 2) if part[a] != part[b]}
+    return {pair for pair in apart - rows["disable"] if pair in rows["enable"] or not pair & silent}
 
 
 def measure_by_coal(at: dict[str, tuple[Floats, Floats]], pairs: set[frozenset[str]], problem: Problem) -> float | None:
@@ -226,8 +264,7 @@ def measure_robot(folder: Path, robot: str, each: int, rows: int) -> None:
     urdf = folder / f"{robot}_spherized.urdf"
     model, judge, tip = poise.load(str(urdf), srdf=str(folder / f"{robot}.srdf")), Judge(urdf), TIPS[robot]
     limit = Clearance(world=[Box((9, 9, 9), (1, 1, 1))])
-    capsules = limit.capsules(model)
-    pairs = {frozenset((capsules[i].frame, capsules[j].frame)) for i, j in limit.index_pairs(model).tolist()}
+    pairs = read_pairs(urdf, folder / f"{robot}.srdf")
     solver = poise.Solver(model, Reach(tip, np.eye(4)), limits=[limit])
     solver.solve()  # prepares the closed form
     found = false = blocked = 0
@@ -264,19 +301,18 @@ def measure_robot(folder: Path, robot: str, each: int, rows: int) -> None:
 class MeshJudge(Judge):
     """Collision meshes and joints of a URDF, read without Poise."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, packages: Path | None = None) -> None:
         root = ET.parse(path).getroot()
         self.joints = {find(joint, "child").get("link"): joint for joint in root.findall("joint")}
         self.meshes: dict[str, list[tuple[Any, Floats]]] = {}
         for link in root.iter("link"):
             for solid in link.findall("collision"):
-                shape = self.read_shape(find(solid, "geometry"), path.parent)
+                shape = self.read_shape(find(solid, "geometry"), packages or path.parent)
                 self.meshes.setdefault(str(link.get("name")), []).append((shape, read_origin(solid)))
 
     def read_shape(self, geometry: ET.Element, folder: Path) -> Any:
         """Return a mesh, box, cylinder or sphere of coal."""
         import coal
-        import trimesh
 
         kind, given = geometry[0].tag, geometry[0].attrib
         if kind == "box":
@@ -285,14 +321,9 @@ class MeshJudge(Judge):
             return coal.Cylinder(float(given["radius"]), float(given["length"]))
         if kind == "sphere":
             return coal.Sphere(float(given["radius"]))
-        found = trimesh.load(folder / given["filename"].removeprefix("package://"), force="mesh", process=False)
+        file = folder / given["filename"].removeprefix("package://").lstrip("/")
         scale = np.array([float(x) for x in given.get("scale", "1 1 1").split()])
-        shape = coal.BVHModelOBBRSS()
-        shape.beginModel(len(found.faces), len(found.vertices))
-        shape.addVertices(np.ascontiguousarray(found.vertices * scale))
-        shape.addTriangles(np.ascontiguousarray(found.faces, dtype=np.int64))
-        shape.endModel()
-        return shape
+        return coal.MeshLoader(coal.NODE_TYPE.BV_OBBRSS).load(str(file), scale)
 
     def collides(self, angles: dict[str, float], pairs: set[frozenset[str]], problem: Problem) -> bool:
         """Return whether a mesh of a moving link meets an obstacle or another mesh."""
@@ -321,8 +352,7 @@ def measure_meshes(folder: Path, robot: str, each: int) -> None:
     model = poise.fit_spheres(poise.load(str(urdf), srdf=str(folder / f"{robot}.srdf")), error=0.01)
     fitted, judge = time.process_time() - begun, MeshJudge(urdf)
     limit = Clearance(world=[Box((9, 9, 9), (1, 1, 1))])
-    capsules = limit.capsules(model)
-    pairs = {frozenset((capsules[i].frame, capsules[j].frame)) for i, j in limit.index_pairs(model).tolist()}
+    pairs = read_pairs(urdf, folder / f"{robot}.srdf")
     solver = poise.Solver(model, Reach(tip, np.eye(4)), limits=[limit])
     solver.solve()
     found = false = blocked = 0
@@ -340,6 +370,33 @@ def measure_meshes(folder: Path, robot: str, each: int) -> None:
     ms = 1e3 * np.array(times)
     spent = "".join(f"{number:>9.3f}" for number in (np.median(ms), np.percentile(ms, 99), ms.max()))
     print(f"{robot:8}{len(ms):>9}{found:>9}{blocked:>9}{false:>9}{spent}{fitted:>9.1f}", flush=True)
+
+
+def measure_trunk(share: Path, robot: str, goals: int) -> None:
+    """Print the figures of a robot whose trunk carries several links, judged by the shapes of its URDF."""
+    urdf, srdf, tip = TRUNKS[robot]
+    urdf_path, srdf_path = (
+        share / "example-robot-data/robots" / f"{name}" for name in (f"{urdf}.urdf", f"{srdf}.srdf")
+    )
+    model = poise.load(urdf_path, package_path=[str(share)], srdf=srdf_path)
+    judge, pairs, none = MeshJudge(urdf_path, share), read_pairs(urdf_path, srdf_path), Problem("", {}, {}, [])
+    arm = [joint for joint in model.joints_above(tip) if joint.nq == 1][-7:]
+    rng, limit, times = np.random.default_rng(0), Clearance(), list[float]()
+    found = false = blocked = 0
+    for _ in range(goals):
+        q = np.array(model.rest)
+        for joint in arm:
+            q[joint.q] = model.random(rng)[joint.q]
+        begun = time.process_time()
+        goal = Reach(tip, model.fk(q, tip)[:3, 3])
+        answer = poise.solve(model, goal, limits=[limit])
+        times.append(time.process_time() - begun)
+        found += answer.reached
+        false += answer.reached and judge.collides(name_angles(model, answer.q, {}), pairs, none)
+        blocked += judge.collides(name_angles(model, q, {}), pairs, none)
+    ms = 1e3 * np.array(times[1:])  # the first one prepares the body
+    spent = "".join(f"{number:>9.3f}" for number in (np.median(ms), np.percentile(ms, 99), ms.max()))
+    print(f"{robot:8}{goals:>9}{found:>9}{blocked:>9}{false:>9}{spent}{len(pairs):>9}", flush=True)
 
 
 def measure_rates(model: poise.Model, tip: str, worlds: list[Any], rows: int) -> tuple[float, float]:
@@ -360,12 +417,21 @@ def measure_rates(model: poise.Model, tip: str, worlds: list[Any], rows: int) ->
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--vamp", type=Path, required=True, help="a checkout of github.com/KavrakiLab/vamp")
+    parser.add_argument("--vamp", type=Path, help="a checkout of github.com/KavrakiLab/vamp")
     parser.add_argument("--robots", nargs="+", default=list(TIPS), choices=list(TIPS))
     parser.add_argument("--each", type=int, default=100, help="problems of each scene")
     parser.add_argument("--rows", type=int, default=20000, help="rows of the batches")
     parser.add_argument("--meshes", action="store_true", help="bodies from fit_spheres, judged by their meshes")
+    parser.add_argument("--trunks", type=Path, help="the folder that contains example-robot-data")
     given = parser.parse_args()
+    if given.trunks is not None:
+        head = ("goals", "found", "blocked", "false", "median", "p99", "worst", "pairs")
+        print(f"{platform.machine()}; CPU milliseconds\n{'robot':8}" + "".join(f"{name:>9}" for name in head))
+        for robot in TRUNKS:
+            measure_trunk(given.trunks, robot, given.each)
+        return
+    if given.vamp is None:
+        parser.error("give --vamp DIR, or --trunks DIR")
     if given.meshes:
         head = ("goals", "found", "blocked", "false", "median", "p99", "worst", "fit, s")
         print(f"{platform.machine()}; CPU milliseconds\n{'robot':8}" + "".join(f"{name:>9}" for name in head))
