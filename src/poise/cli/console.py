@@ -17,8 +17,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import poise
 from poise.errors import FormatError, FormatWarning, PoiseError
+from poise.files.target import check_target
 from poise.formats.registry import find_writer, knows_suffix
-from poise.formats.target import check_target
 from poise.hooks import Hook
 from poise.methods import names
 
