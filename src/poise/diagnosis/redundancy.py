@@ -19,8 +19,8 @@ from poise.diagnosis.linear import linearise
 from poise.diagnosis.singular_directions import find_directions
 from poise.goals import Goal
 from poise.model import Model
-from poise.solvers.attainable import DEPENDENT, find_attainable, find_rank, linearise_widely
 from poise.solvers.one_call import solve
+from poise.solvers.report.attainable import DEPENDENT, find_attainable, find_rank, linearise_widely
 from poise.solvers.report.findings import Redundancy
 from poise.solvers.solution import Solution
 from poise.solvers.table import may_move

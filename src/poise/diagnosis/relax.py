@@ -18,10 +18,10 @@ from poise.goals import Goal, Reach, Rest
 from poise.limits.limit import Limit, name_limits
 from poise.native import core
 from poise.native.answer import read_errors
-from poise.solvers.attainable import count_sizes
 from poise.solvers.limit_tables import find_timed
 from poise.solvers.options import Options
 from poise.solvers.proofs import prove
+from poise.solvers.report.attainable import count_sizes
 from poise.solvers.report.explanation import WayOutKind
 from poise.solvers.report.findings import ActiveLimit
 from poise.solvers.solution import Solution

@@ -9,7 +9,7 @@ from poise.arrays import Floats
 from poise.diagnosis.active_limits import find_active_limits
 from poise.diagnosis.linear import Linearisation, linearise, span_rows
 from poise.goals.goal import ALIGN, ANGULAR, COM, LOOK, POSE, POSITION, ROTATION, GoalRows
-from poise.solvers.attainable import find_attainable, linearise_widely
+from poise.solvers.report.attainable import find_attainable, linearise_widely
 from poise.solvers.report.findings import Conditioning
 from poise.solvers.solution import Solution
 

@@ -117,11 +117,10 @@ def strip_name(word: str) -> str:
 @cache
 def with_defaults(name: str) -> Method:
     """Return the method with this name; methods are immutable, so one instance is cached."""
-    if name in _SHELF:
-        found: Method = getattr(import_module(f".{name}", __name__), _SHELF[name])()
-        return found
-    optimiser: Method = import_module(".scipy", __name__).Scipy(name)
-    return optimiser
+    file, kind, settings = (name, _SHELF[name], ()) if name in _SHELF else ("scipy", "Scipy", (name,))
+    module = import_module(f".{file}", __name__)
+    found: Method = getattr(module, kind)(*settings)
+    return found
 
 
 def over(

@@ -20,13 +20,13 @@ from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.native import core
 from poise.native.answer import Answer, make_answer
-from poise.solvers.attainable import count_sizes
 from poise.solvers.clock import Clock
 from poise.solvers.drivers import prepare, prepare_limits
 from poise.solvers.guess_starts import MISSED, goes_further, guess_goals, list_starts, prepare_guesses
 from poise.solvers.limit_tables import find_timed, refuse_timed, replace_world
 from poise.solvers.options import Options, SolveOptions, show_options
 from poise.solvers.ready import check_awaited, identify, join_targets, put_back, read_options, take
+from poise.solvers.report.attainable import count_sizes
 from poise.solvers.report.history import History
 from poise.solvers.solution import Solution, make_solution
 from poise.solvers.table import may_move, name_goals, order_goals
