@@ -17,8 +17,9 @@ import poise
 from poise import Solver
 from poise.errors import FormatError, InvalidValue, ModelMismatch, PoiseError, ShapeMismatch, UnitWarning
 from poise.goals import Balance, Orient, Reach, Rest
-from poise.limits import Clearance
+from poise.limits import Clearance, ConvexMesh, HeightMap, PointCloud
 from poise.model import Box, Capsule
+from poise.textbook import loop
 
 HUMAN, ARM = poise.load("humanoid"), poise.load("panda")
 REACH = Reach("panda_hand_tcp", (0.4, 0.0, 0.3))
@@ -48,6 +49,7 @@ def ANY(value: Any) -> Any:  # a wrong argument, which the types would reject
 
 
 HERE = Path(__file__).parent
+HUGE = 10**400
 NAMELESS: Any = Rest()
 NAME: Any = "panda"  # where a model, or a goal, is wanted
 MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
@@ -117,7 +119,7 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
     ("q0=", lambda: poise.solve(ARM, REACH, **ANY({"q0": ARM.rest})), PoiseError, "type start="),
     ("tol=", lambda: poise.solve(ARM, REACH, **ANY({"tol": 1e-3})), PoiseError, "tolerance=0.001), in the goal"),
     ("a short start", lambda: poise.solve(ARM, REACH, np.zeros(6)), ShapeMismatch, "it must be (7,)"),
-    ("an unknown method", lambda: poise.solve(ARM, REACH, method="newton"), PoiseError, "There are: 'auto'"),
+    ("an unknown method", lambda: poise.solve(ARM, REACH, method="juggling"), PoiseError, "There are: 'auto'"),
     (
         "a class for a limit",
         lambda: poise.solve(ARM, REACH, limits=ANY([Clearance])),
@@ -168,6 +170,23 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
         "type kind='revolute'",
     ),
     ("a handle of another name", lambda: poise.Rig(HUMAN).pin("left_hand"), PoiseError, "Did you mean 'hand_l'"),
+    (
+        "an array for targets",
+        lambda: poise.Solver(ARM, REACH).solve(targets=np.zeros(3)),  # type: ignore[arg-type]
+        InvalidValue,
+        "{goal name: target}",
+    ),
+    (
+        "a negative seed",
+        lambda: poise.find_singularities(ARM, "panda_hand_tcp", seed=-1),
+        InvalidValue,
+        "seed is -1; it must be a whole number",
+    ),
+    ("a number for a rule", lambda: loop(ARM, ARM.rest, REACH, step=5), InvalidValue, "step is 5"),  # type: ignore[arg-type]
+    ("a posture for a loop", lambda: loop(ARM, ARM.rest, NAMELESS), InvalidValue, "posture"),
+    ("a huge corner", lambda: ConvexMesh([[HUGE, 0, 0], [0, 1, 0], [0, 0, 1]]), InvalidValue, "real numbers"),
+    ("a huge point", lambda: PointCloud([[HUGE, 0, 0]], 0.1), InvalidValue, "real numbers"),
+    ("a huge height", lambda: HeightMap([[HUGE, 0], [0, 0]], 0.1), InvalidValue, "real numbers"),
     ("a page nowhere", lambda: poise.show(poise.Pose(ARM), "nowhere/x.html"), FormatError, "there is no folder"),
 ]
 

@@ -239,9 +239,30 @@ def test_fits_of_open_missing_and_large_meshes(tmp_path) -> None:
     model = poise.fit_spheres(body)
     assert any("open.stl is not closed" in note for note in model.notes)
     assert any("missing.stl" in note and "Without spheres: link1" in note for note in model.notes)
-    with pytest.raises(InvalidValue, match=r"too small for 'link0', 0\.1 wide"):
+    with pytest.raises(InvalidValue, match=r"error is 1e-05.*Type error="):
         poise.fit_spheres(body, 1e-5)
     with pytest.raises(InvalidValue, match="error is 0"):
         poise.fit_spheres(body, 0.0)
     with pytest.raises(InvalidValue, match="no solids or readable meshes"):
         poise.fit_spheres(poise.load("planar2"))
+
+
+@pytest.mark.parametrize(
+    "solid",
+    [
+        poise.model.Box((0, 0, 0), (0, 0, 0)),
+        poise.model.Box((0, 0, 0), (0.1, 0, 0)),
+        poise.model.Cylinder(0.0, 0.0),
+        poise.model.Cylinder(0.0, 0.2),
+        poise.model.Capsule(0.0, 0.0),
+    ],
+)
+def test_solids_without_volume_are_fitted(solid) -> None:
+    builder = poise.ModelBuilder("thin")
+    builder.add_joint("a", None, "revolute", axis=(0, 0, 1), lower=-1.0, upper=1.0)
+    builder.add_shape("a", solid)
+    centers, radii = place_spheres(poise.fit_spheres(builder.build(), 0.01), "a")
+    ends = np.array([[0.05, 0, 0], [-0.05, 0, 0]]) if getattr(solid, "size", (0,))[0] else np.zeros((1, 3))
+    ends = np.array([[0, 0, 0.1], [0, 0, -0.1]]) if getattr(solid, "length", 0.0) else ends
+    assert (np.linalg.norm(ends[:, None] - centers, axis=2) <= radii).any(axis=1).all()
+    assert radii.max() <= 0.02

@@ -128,6 +128,8 @@ def find_singularities(
     Raises:
         InvalidValue: The chain has more than seven joints, or a joint with more than one degree of freedom.
     """
+    if not isinstance(seed, int) or seed < 0:
+        raise InvalidValue(f"seed is {seed!r}; it must be a whole number, 0 or more.")
     arm = ArmJacobian.prepare(model, model.frame(frame).name, rows, seed)
     if not isinstance(starts, int) or not isinstance(samples, int) or starts < 1 or samples < 1:
         raise InvalidValue(f"starts is {starts!r} and samples is {samples!r}; both must be whole numbers above 0.")

@@ -11,6 +11,7 @@ links that may overlap. Other settings are not read. Source: NVlabs, cuRobo, con
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
@@ -40,16 +41,19 @@ def with_spheres(model: Model, path: str | PathLike[str]) -> Model:
         raise source.make_error("has no collision_spheres: {link: [{center: [x, y, z], radius: r}, ...]}.")
     known = {name: rows for name, rows in where.items() if name in model.frames}
     if not known:
-        names = f"{quote_names(where)}; the body has {quote_names(model.frames)}"
+        names = f"{quote_names(map(str, where))}; the body has {quote_names(model.frames)}"
         raise InvalidValue(f"with_spheres: no link of {source.path} is a frame of the body. It names {names}.")
     buffers = settings.get("collision_sphere_buffer", 0.0)
     spheres = [shape for name, rows in known.items() for shape in list_spheres(source, name, rows, buffers)]
-    return attach(model, source, spheres, list_ignored(settings, model), set(where) - set(known))
+    return attach(model, source, spheres, list_ignored(source, settings, model), set(where) - set(known))
 
 
 def read_settings(source: Source) -> Mapping[str, Any]:
     """Return the settings of the kinematics, wherever the file has them."""
-    settings = read_yaml(source, Evaluator(Budget()), NoNames())
+    try:
+        settings = read_yaml(source, Evaluator(Budget()), NoNames())
+    except ExpressionError as error:  # the budget
+        raise source.make_error(f"is too large: {error}.") from None
     for key in ("robot_cfg", "kinematics"):
         if isinstance(settings, Mapping) and key in settings:
             settings = settings[key]
@@ -74,19 +78,24 @@ def list_spheres(source: Source, link: str, rows: Any, buffers: Any) -> Iterator
         try:
             radius, center = float(row["radius"]), row["center"]
             buffer = float(buffers.get(link, 0.0) if isinstance(buffers, Mapping) else buffers)
+            if not math.isfinite(radius + buffer):
+                raise ValueError
             if radius > 0.0 and radius + buffer > 0.0:
                 yield Shape(link, Sphere(radius + buffer), Transform(None, center), "collision", SPHERE_COLOR)
-        except (KeyError, TypeError, ValueError, PoiseError):
-            text = f"a sphere of {link!r} is {str(row)[:80]}; write {{center: [x, y, z], radius: r}}."
+        except (KeyError, TypeError, ValueError, OverflowError, PoiseError):
+            added = f" and the buffer is {str(buffers)[:40]}" if buffers else ""
+            text = f"a sphere of {link!r} is {str(row)[:80]}{added}; write {{center: [x, y, z], radius: r}}."
             raise source.make_error(text) from None
 
 
-def list_ignored(settings: Mapping[str, Any], model: Model) -> tuple[tuple[str, str], ...] | None:
+def list_ignored(source: Source, settings: Mapping[str, Any], model: Model) -> tuple[tuple[str, str], ...] | None:
     """Return the pairs of links that may overlap, or None if the file has no such list."""
     ignored = settings.get("self_collision_ignore")
     if not isinstance(ignored, Mapping):
         return None
-    pairs = ((one, other) for one, others in ignored.items() for other in others or ())
+    if not all(others is None or isinstance(others, (list, tuple)) for others in ignored.values()):
+        raise source.make_error("self_collision_ignore must be {link: [link, ...]}.")
+    pairs = ((str(one), str(other)) for one, others in ignored.items() for other in others or ())
     return tuple(pair for pair in pairs if set(pair) <= set(model.frames))
 
 
@@ -96,7 +105,9 @@ def attach(
     """Return the body with these collision spheres, and the pairs that may overlap if the file lists them."""
     seen = (replace(shape, use="visual") for shape in model.shapes if shape.use != "collision")
     notes = [f"{len(spheres)} collision spheres are from {source.path}."]
-    notes += [f"{source.path} has spheres for unknown links: {quote_names(sorted(unknown))}."] if unknown else []
+    notes += (
+        [f"{source.path} has spheres for unknown links: {quote_names(sorted(map(str, unknown)))}."] if unknown else []
+    )
     old = model.attachments
     return reattach(
         model,

@@ -90,6 +90,8 @@ def cover(frame: str, region: HeldRegion) -> tuple[list[BodyCapsule], float]:
         return cover_box(frame, region, name)
     corners, wider = find_surface(region)
     extent = float((corners.max(axis=(0, 1)) - corners.min(axis=(0, 1))).max())
+    if isinstance(region, Cylinder):  # the same however it is turned
+        extent = max(2.0 * region.radius, math.dist(region.start, region.end))
     if extent == 0.0:
         point = make_triple(corners[0, 0])
         return [BodyCapsule(frame, point, point, 0.0, name)], 0.0
@@ -128,7 +130,7 @@ def find_surface(region: Cylinder | ConvexMesh) -> tuple[Floats, float]:
     """Return triangles that contain an object, (n, 3, 3), and how far they stand out of it [m]."""
     if isinstance(region, ConvexMesh):
         return region.vertices[region.faces], 0.0
-    outer, wider = widen(Cylinder(**region.sizes))
+    outer, wider = widen(Cylinder(**region.sizes), 0.0)
     triangles = triangulate(outer)
     assert triangles is not None, "only meshes have no triangles"
     place = region.placement

@@ -33,6 +33,7 @@ ROUND_SHARE = 1.0 / (math.cos(math.pi / AROUND) * math.cos(math.pi / (4 * RINGS 
 """The factor of a radius for which the triangles of a round solid contain it."""
 
 
+THIN = 1e-3  # least radius of a solid, relative to the error
 MOST_PIECES = 4_000_000
 """Triangles that a body is split into at most: about half a minute and a gigabyte on a core of 2.5 GHz."""
 
@@ -147,7 +148,7 @@ class SphereFit:
             if surface is not None and not is_closed(*surface):
                 self.leaky[PurePosixPath(shape.shape.path.replace("\\", "/")).name] = None
             return None if surface is None else (surface[0][surface[1]], 0.0)
-        outer, wider = widen(shape.shape)
+        outer, wider = widen(shape.shape, THIN * self.error)
         vertices, faces = triangulate(outer) or (np.zeros((0, 3)), np.zeros((0, 3), np.int64))
         return np.asarray(shape.offset.apply(vertices))[faces], wider
 
@@ -161,9 +162,9 @@ class SphereFit:
         return out + [f"{note} Without spheres: {lost}." for note in self.reader.notes]
 
 
-def widen(solid: Box | Capsule | Cylinder | Sphere) -> tuple[Box | Capsule | Cylinder | Sphere, float]:
-    """Return a solid whose triangles contain the given one, and how far they stand out of it [m]."""
+def widen(solid: Box | Capsule | Cylinder | Sphere, least: float) -> tuple[Box | Capsule | Cylinder | Sphere, float]:
+    """Return a solid whose triangles contain the given one, with a least radius, and how far they stand out of it."""
     if not isinstance(solid, (Capsule, Cylinder)):
         return solid, 0.0
-    radius = solid.radius * ROUND_SHARE
+    radius = max(solid.radius * ROUND_SHARE, least)
     return type(solid)(radius, solid.length), radius - solid.radius

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from mmap import ACCESS_READ, mmap
 from typing import Any
 
 import numpy as np
 
 from poise.errors import FormatError
+from poise.formats.tables.parquet_pages import measure_pages
+from poise.scale.columns import read_column
 from poise.scale.folder import JobFolder
 from poise.scale.inputs import RowGroup, load_parquet, make_damaged
 from poise.scale.rows import RowWork
@@ -15,6 +18,7 @@ from poise.scale.rows import RowWork
 __all__ = ["ROWS", "add_id", "make_table", "write_part"]
 
 ROWS = 1 << 18  # rows in memory at once, and per row group of the output
+MOST_BYTES = 1 << 28  # of a page, and of the ids in memory at once
 Tick = Callable[[int], Any]
 
 
@@ -75,6 +79,8 @@ def read_batches(piece: RowGroup, work: RowWork) -> Iterator[Any]:
     while True:  # ends: with the row group
         try:
             batch = next(batches, None)
+        except FormatError:
+            raise
         except Exception as error:  # pyarrow raises many types of exceptions on damaged files
             raise make_damaged(piece.input.path, error) from error
         if batch is None:
@@ -83,9 +89,49 @@ def read_batches(piece: RowGroup, work: RowWork) -> Iterator[Any]:
 
 
 def iterate(piece: RowGroup, door: Any, columns: list[str]) -> Iterator[Any]:
-    """Yield the record batches of a row group, page by page."""
-    with door.ParquetFile(piece.input.path, buffer_size=1 << 20, pre_buffer=False) as file:
-        yield from file.iter_batches(ROWS, row_groups=[piece.group], columns=columns, use_threads=False)
+    """Yield the record batches of a row group, page by page.
+
+    Raises:
+        FormatError: A column does not hold numbers, or the ids are too long.
+    """
+    path, words = piece.input.path, [name for name in columns if name == "id"]
+    with door.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False, read_dictionary=words) as file:
+        check_columns(piece, door.read_schema(path), file.metadata.row_group(piece.group), columns)
+        for batch in file.iter_batches(ROWS, row_groups=[piece.group], columns=columns, use_threads=False):
+            yield write_out_ids(batch, str(path))
+
+
+def check_columns(piece: RowGroup, schema: Any, group: Any, columns: list[str]) -> None:
+    """Raise an error if columns do not hold numbers, or a page of them is too large."""
+    path = piece.input.path
+    for name in columns:
+        if name != "id":
+            read_column(schema.empty_table(), name, str(path))
+        elif schema.field(name).type.num_fields:
+            raise FormatError(f"column 'id' is of type {schema.field(name).type}; give numbers or text.", str(path))
+    with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
+        chunks = [group.column(k) for k in range(group.num_columns)]
+        largest = max((p for c in chunks if c.path_in_schema in columns for p in measure_pages(data, c)), default=0)
+    if largest > MOST_BYTES:
+        raise FormatError(f"has a page of {largest} bytes; at most {MOST_BYTES} are read.", str(path))
+
+
+def write_out_ids(batch: Any, where: str) -> Any:
+    """Return a batch with its ids as plain values, if they were read as a dictionary.
+
+    Raises:
+        FormatError: They are too long.
+    """
+    at = batch.schema.get_field_index("id")
+    ids = None if at < 0 else batch.column(at)
+    if ids is None or not hasattr(ids, "dictionary"):
+        return batch
+    from pyarrow import compute
+
+    longest = compute.max(compute.binary_length(ids.dictionary)).as_py() or 0
+    if longest * len(ids) > MOST_BYTES:
+        raise FormatError(f"column 'id' has texts of {longest} bytes in {len(ids)} rows; write shorter ids.", where)
+    return batch.set_column(at, "id", ids.dictionary_decode())
 
 
 def empty_table(piece: RowGroup, work: RowWork) -> Any:

@@ -311,10 +311,10 @@ class Solver:
             window: The smallest and largest motion of each velocity from `start`, (nv, 2) (default: the joint ranges).
         """
         native = self._native
+        if type(targets) is _ARRAY or (targets and not (type(targets) is dict and type(native) is core.Solver)):
+            targets = copy_targets(targets)
         if self._awaited:
             check_awaited(self._awaited, {**self._targets, **(targets or {})})
-        if targets and not (type(targets) is dict and type(native) is core.Solver):
-            targets = copy_targets(targets)
         answer: Answer = native.solve(start, targets) if window is None else native.solve(start, targets, window)
         if targets:
             own = targets if answer[10] is None else answer[10]  # of a method that runs in Python, or native

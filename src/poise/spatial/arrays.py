@@ -34,7 +34,7 @@ def read_reals(x: object, name: str) -> Array:
         array = np.array(x)
         if array.dtype.kind in "fiubO" and x is not None:
             return np.asarray(array, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         found = f" ({error})"
     raise InvalidValue(f"{name} is {_describe(x)}{found}; it must be an array of real numbers.")
 

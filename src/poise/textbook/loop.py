@@ -9,7 +9,7 @@ limits"; CIMAT, "Structure of the simplest IK algorithm".
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -174,6 +174,8 @@ def loop(
         NameNotFound: the model has no such frame.
     """
     targets, here = read_goals(model, goals), configuration(model, q)
+    if not callable(step):
+        raise InvalidValue(f"step is {step!r}; it must be a rule, such as textbook.damped_inverse.")
     if ranges not in RANGES or max_steps < 0:
         raise InvalidValue(f"ranges is {ranges!r} and max_steps {max_steps}; give one of {RANGES}, and 0 or more.")
     run = _LoopRun(model, targets, step, read_positive(gain, "gain"))
@@ -271,7 +273,7 @@ def read_goals(model: Model, goals: Goals) -> tuple[LoopGoal, ...]:
     Raises:
         InvalidValue: there are none, or one is not a point, a rotation or a transform in the world.
     """
-    every = [goals] if isinstance(goals, (Reach, Orient)) else list(goals)
+    every = list(goals) if isinstance(goals, Iterable) else [goals]
     if not every:
         raise InvalidValue("goals is empty; give a Reach or an Orient.")
     return tuple(_read_goal(model, goal, number) for number, goal in enumerate(every))

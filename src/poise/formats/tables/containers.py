@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from poise.errors import FormatError, MissingExtra
 from poise.files.arrays import bound_unpacked, list_members, read_arrays
 from poise.files.source import Source, quote, quote_names
-from poise.formats.tables.parquet_pages import check_pages
+from poise.formats.tables.parquet_pages import measure_pages
 from poise.kinematics.column_names import LABELS, RESERVED
 
 __all__ = ["WRITERS", "choose_reader"]
@@ -309,10 +309,11 @@ def check_parquet(source: Source, about: Any) -> None:
     if about.num_columns > MAX_COLUMNS or min(about.num_rows, about.num_columns) < 0:
         raise source.make_error(f"declares {about.num_rows} rows of {about.num_columns} columns, more than are read.")
     check_size(source, about.num_rows * about.num_columns * 8)
-    size = bound_unpacked(len(source.data))
+    size = 0
     for group in map(about.row_group, range(about.num_row_groups)):
-        for k in range(about.num_columns):
-            size -= check_pages(source.data, group.column(k), size)
+        for page in (p for k in range(about.num_columns) for p in measure_pages(source.data, group.column(k))):
+            size += page
+            check_size(source, size)
 
 
 def measure_cell(column: Any) -> int:

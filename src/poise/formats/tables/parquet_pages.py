@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["check_pages"]
+__all__ = ["measure_pages"]
 
 SIZE, PACKED_SIZE, DATA, DATA_2 = 2, 3, 5, 8  # fields of a page header
 ENCODINGS = {DATA: 2, DATA_2: 4}  # fields of the header of a data page
@@ -18,25 +18,20 @@ MOST_DEPTH = 8  # of structures; page headers have three
 MOST_HEADER = 1 << 20  # bytes
 
 
-def check_pages(data: Any, chunk: Any, most: int) -> int:
-    """Return the uncompressed size of a column of a row group [bytes].
+def measure_pages(data: Any, chunk: Any) -> Iterator[int]:
+    """Yield the uncompressed size of each page of a column of a row group [bytes].
 
     Args:
         data: The bytes of the file.
         chunk: The metadata of the column.
-        most: The largest allowed size.
 
     Raises:
-        ValueError: It is larger, a header is damaged, or texts are stored in a form that expands.
+        ValueError: A header is damaged, or texts are stored in a form that expands.
     """
-    size = 0
     for page in walk_pages(data, chunk):
-        size += max(int(page[SIZE]), 0)
-        if size > most:
-            raise ValueError(f"column {chunk.path_in_schema[:40]!r} unpacks to more than {most} bytes")
         if any(kind in page and page[kind].get(field) == EXPANDING for kind, field in ENCODINGS.items()):
             raise ValueError(f"column {chunk.path_in_schema[:40]!r} uses DELTA_BYTE_ARRAY, which is not read")
-    return size
+        yield max(int(page[SIZE]), 0)
 
 
 def walk_pages(data: Any, chunk: Any) -> Iterator[dict[int, Any]]:
@@ -44,7 +39,7 @@ def walk_pages(data: Any, chunk: Any) -> Iterator[dict[int, Any]]:
     at, words = chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else 0
     at = words if 0 < words < at else at
     end = at + chunk.total_compressed_size
-    while 0 <= at < min(end, len(data)):  # ends: a header has at least one byte
+    while chunk.num_values > 0 and 0 <= at < min(end, len(data)):  # ends: a header has at least one byte
         header = CompactReader(data[at : at + MOST_HEADER])
         page = header.read_struct(0)
         at += header.at + max(int(page[PACKED_SIZE]), 0)

@@ -209,7 +209,7 @@ class Evaluator:
         keys = [self.visit(key, names) for key in node.keys if key is not None]
         values = [self.visit(value, names) for value in node.values]
         self.budget.charge([keys, values])
-        return dict(zip(keys, values, strict=True))
+        return make_dictionary(zip(keys, values, strict=True))
 
     def visit_call(self, node: ast.Call, names: NameScope) -> Any:
         """Call a `Function`."""
@@ -272,7 +272,7 @@ MATH = (
     *("fabs", "floor", "fmod", "hypot", "isclose", "isfinite", "isinf", "isnan", "log", "log10", "log2", "pow"),
     *("radians", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
 )
-BUILTINS = (abs, all, any, bool, dict, float, int, len, list, max, min, sorted, str, tuple)
+BUILTINS = (abs, all, any, bool, float, int, len, list, max, min, sorted, str, tuple)
 
 
 def find_operator(node: ast.AST) -> Callable[..., Any]:
@@ -308,6 +308,18 @@ def check_number(value: Any) -> Any:
     return value
 
 
+def make_dictionary(*entries: Any, **named: Any) -> dict[Any, Any]:
+    """Return a dictionary; raise `ExpressionError` for large numbers as keys, whose hashes an author can let collide."""
+    pairs = [(key, value) for each in entries for key, value in (each.items() if isinstance(each, dict) else each)]
+    todo = [key for key, _ in pairs]
+    while todo:  # ends: tuples are finite
+        key = todo.pop()
+        if is_number(key) and not abs(key) <= MAX_INDEX:
+            raise ExpressionError(f"a key of a dictionary is beyond {MAX_INDEX}")
+        todo += key if isinstance(key, tuple) else ()
+    return dict(pairs, **named)
+
+
 def check_argument(value: Any) -> Any:
     """Return an argument of a method; raise `ExpressionError` if it is too long."""
     if isinstance(value, str) and len(value) > MAX_ARGUMENT_LENGTH:
@@ -340,7 +352,7 @@ def make_functions(evaluator: Evaluator) -> dict[str, Any]:
         return [evaluator.call(function, *args) for args in zip(*values, strict=False)]
 
     plain: dict[str, Callable[..., Any]] = {function.__name__: function for function in BUILTINS}
-    plain |= {"map": call_each, "range": list_range, "round": round_number, "sum": add_numbers}
+    plain |= {"dict": make_dictionary, "map": call_each, "range": list_range, "round": round_number, "sum": add_numbers}
     plain |= {"enumerate": lambda values: list(enumerate(values)), "reversed": lambda values: list(reversed(values))}
     plain |= {"zip": lambda *values: list(zip(*values, strict=False))}
     python = {name: Function(name, call) for name, call in plain.items()}

@@ -43,7 +43,7 @@ def read_yaml(source: Source, evaluator: Evaluator, names: NameScope) -> Any:
     try:
         loader = yaml.SafeLoader(source.read_text())
         top = loader.get_single_node()
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         raise source.make_error("is not YAML.", mark.line + 1 if mark else None) from None
 
@@ -74,5 +74,7 @@ def read_yaml(source: Source, evaluator: Evaluator, names: NameScope) -> Any:
 
     try:
         return None if top is None else build(top)
+    except RecursionError:
+        raise source.make_error("is nested too deeply, or contains itself.", line) from None
     except (ExpressionError, ValueError, TypeError, AttributeError, yaml.YAMLError) as error:
         raise source.make_error(f"cannot be read as YAML: {error}.", line) from None

@@ -214,14 +214,14 @@ class SphereCover:
         A piece belongs to the ball that stands out least for it. Balls without pieces are left out.
         """
         centers, depths = self.balls
-        radii = np.zeros(len(centers))
+        radii = np.full(len(centers), -1.0)
         for box, rows in enumerate(self.whole.boxes.rows):
             near = self.whole.boxes.find_reached(box, centers, depths + self.error)
             needs, deep = self.whole.take(rows).measure_needs(centers[near]), depths[near]
             best = np.where(needs <= deep + self.error, needs - deep, np.inf).argmin(axis=1)
             np.maximum.at(radii, near[best], needs[np.arange(len(best)), best])
-        used = radii > 0.0
-        radii = radii[used] * (1.0 + ROUNDING)
+        used = radii >= 0.0
+        radii = np.maximum(radii[used], ROUNDING * self.error) * (1.0 + ROUNDING)
         return centers[used], radii, float((radii - depths[used]).max())
 
 
