@@ -309,7 +309,7 @@ def check_number(value: Any) -> Any:
 
 
 def make_dictionary(*entries: Any, **named: Any) -> dict[Any, Any]:
-    """Return a dictionary; raise `ExpressionError` for large numbers as keys, whose hashes an author can let collide."""
+    """Return a dictionary; raise `ExpressionError` for large numbers as keys: their hashes may collide."""
     pairs = [(key, value) for each in entries for key, value in (each.items() if isinstance(each, dict) else each)]
     todo = [key for key, _ in pairs]
     while todo:  # ends: tuples are finite
