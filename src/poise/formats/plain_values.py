@@ -23,15 +23,7 @@ from poise.model.derive import list_specs, with_example_poses, with_subject
 from poise.model.spec import FrameSpec, JointSpec
 from poise.spatial import Rotation, Transform
 
-__all__ = [
-    "decode_relative",
-    "decode_value",
-    "dump_model",
-    "encode_field",
-    "encode_model",
-    "encode_value",
-    "parse_model",
-]
+__all__ = ["decode_place", "decode_value", "dump_model", "encode_field", "encode_model", "encode_value", "parse_model"]
 
 GEOMETRIES = {kind.__name__.lower(): kind for kind in (Sphere, Capsule, Cylinder, Box, Mesh)}
 MAX_PARTS = 20_000
@@ -152,7 +144,7 @@ def build_model(values: Mapping[str, Any]) -> Model:
     if values.get("disabled_pairs") is not None:
         builder.disabled_pairs = tuple((str(one), str(other)) for one, other in values["disabled_pairs"])
     for loop in values.get("closures", ()):
-        transform = decode_relative(loop["transform"])
+        transform = decode_place(loop["transform"])
         builder.add_closure(loop["frame"], loop["other"], transform, point=loop["point"])
     roles = values["roles"].items()
     for role, frame in roles:
@@ -167,8 +159,8 @@ def build_model(values: Mapping[str, Any]) -> Model:
 
 def decode_frame(values: Mapping[str, Any]) -> FrameSpec:
     """Return the frame described by plain values."""
-    place = values["parent"], decode_offset(values["offset"])
-    spec = FrameSpec.make(values["frame"], *place, values["mass"], values["center"], values.get("inertia"))
+    solid = {key: values.get(key) for key in ("mass", "center", "inertia")}
+    spec = FrameSpec.make(values["frame"], values["parent"], decode_offset(values["offset"]), **solid)
     return replace(spec, listed=bool(values.get("listed", True)))
 
 
@@ -197,7 +189,7 @@ def decode_bound(values: Any, absent: float) -> list[float] | None:
     return None if all(x is None for x in values) else [absent if x is None else x for x in values]
 
 
-def decode_relative(values: Any) -> Any:
+def decode_place(values: Any) -> Any:
     """Return the transform described by seven numbers; three numbers are a point."""
     return values if len(values) == 3 else decode_offset(values)
 

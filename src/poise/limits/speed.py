@@ -69,12 +69,8 @@ class Speed(RateLimit):
 
     def describe(self, model: Model) -> list[str]:
         """Return the joints that `Speed()` leaves free."""
-        free = [joint.name for joint in model.joints if joint.nv and math.isinf(joint.velocity)]
-        return (
-            [f"Speed() leaves joints without a velocity limit free: {', '.join(free)}."]
-            if free and self.max is None
-            else []
-        )
+        free = [joint.name for joint in model.joints if self.max is None and joint.nv and math.isinf(joint.velocity)]
+        return [f"Speed() leaves joints without a velocity limit free: {', '.join(free)}."] if free else []
 
 
 def read_most(given: Any, what: str) -> Most:

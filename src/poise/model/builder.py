@@ -147,7 +147,7 @@ class ModelBuilder:
         inertia: ArrayLike | None = None,
     ) -> ModelBuilder:
         """Add a named frame fixed to `parent` (None: the world), with an optional mass."""
-        self.extend([FrameSpec.make(name, parent, offset, mass, center, inertia)])
+        self.extend([FrameSpec.make(name, parent, offset, mass=mass, center=center, inertia=inertia)])
         return self
 
     def add_closure(self, frame: str, other: str, transform: Any = None, *, point: Any = None) -> ModelBuilder:

@@ -51,7 +51,7 @@ class MassProperties:
         down = -STANDARD_GRAVITY * np.eye(3)["xyz".index(self.up)] if acceleration is None else acceleration
         g = read_vector(down, 3, "gravity: acceleration") * (self.mass * self.metres_per_unit)
         J = self.center_of_mass_jacobian(q)
-        return np.asarray(-(g.astype(J.dtype) @ J))
+        return np.asarray(-g.astype(J.dtype) @ J)
 
     def _require_mass(self) -> None:
         if self.mass <= 0.0:

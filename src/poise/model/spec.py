@@ -35,24 +35,16 @@ class FrameSpec:
     listed: bool = True
 
     @classmethod
-    def make(
-        cls,
-        name: str,
-        parent: Any,
-        offset: Any,
-        mass: float = 0.0,
-        center: ArrayLike = (0.0, 0.0, 0.0),
-        inertia: ArrayLike | None = None,
-    ) -> FrameSpec:
-        """Return the frame. Raises an error that names the invalid argument."""
+    def make(cls, name: str, parent: Any, offset: Any, **solid: Any) -> FrameSpec:
+        """Return the frame, with mass, center and inertia. Raises an error that names the invalid argument."""
         where = f"frame {name!r}"
         return cls(
             check_name(name, "frame"),
             read_parent(parent, where),
             check_offset(offset, where),
-            check_mass(mass, where),
-            read_vector(center, 3, f"{where}: center"),
-            check_inertia(inertia, where),
+            check_mass(solid.get("mass", 0.0), where),
+            read_vector(solid.get("center", (0.0, 0.0, 0.0)), 3, f"{where}: center"),
+            check_inertia(solid.get("inertia"), where),
         )
 
     def key(self) -> tuple[Any, ...]:

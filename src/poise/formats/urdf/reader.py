@@ -27,7 +27,7 @@ from typing import Any
 from poise.errors import FormatError, PoiseError, name_not_found
 from poise.files.source import Source, parse_numbers, quote, quote_names
 from poise.formats.options import ReadOptions, look_source
-from poise.formats.plain_values import decode_relative
+from poise.formats.plain_values import decode_place
 from poise.formats.roles import give_roles
 from poise.formats.units import add_free_root, adjust_model
 from poise.formats.urdf.joints import JointElement, read_joint
@@ -271,7 +271,7 @@ def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None
             where, names = f"closure {name!r}", (element.get("frame", ""), element.get("other", ""))
             numbers = parse_numbers(element.get("transform", ""), None, where, source, line)
             at = parse_numbers(element.get("point", "0 0 0"), 3, where, source, line)
-            call_with_line(source, line, builder.add_closure, *names, decode_relative(numbers), point=at)
+            call_with_line(source, line, builder.add_closure, *names, decode_place(numbers), point=at)
 
 
 def call_with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: Any) -> None:

@@ -4,8 +4,7 @@ URDF has one root link, and joints with one, two (planar) or six (floating) degr
 as chains of these, with the same kinematics and a warning: a universal, Euler or translation3 joint as single joints,
 a screw as a revolute joint and a prismatic joint that mimics it, a ball as three revolute joints about z, y and x. Rest
 pose, stiffness, armature, roles, named poses and closures are written as ``<poise>`` elements, which other programs
-ignore. Numbers are
-written so that they read back exactly.
+ignore. Numbers are written so that they read back exactly.
 """
 
 from __future__ import annotations
