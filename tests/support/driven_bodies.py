@@ -30,8 +30,9 @@ def drive_randomly(seed: int, **options: Any) -> poise.Model:
             key: float(rng.uniform(0.1, 9.0)) for key in DRIVE if isinstance(spec, JointSpec) and rng.random() < 0.8
         }
         drive = {} if isinstance(spec, JointSpec) and spec.kind == "fixed" else drive
-        solid = {"mass": float(rng.uniform(0.1, 5.0)), "center": rng.normal(size=3), "inertia": random_inertia(rng)}
-        specs.append(replace(spec, **solid, **drive))
+        mass, center = float(rng.uniform(0.1, 5.0)), rng.normal(size=3)
+        values: dict[str, Any] = {"mass": mass, "center": center, "inertia": random_inertia(rng), **drive}
+        specs.append(replace(spec, **values))
     return poise.Model(model.name, specs)
 
 
