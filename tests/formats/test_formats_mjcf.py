@@ -120,7 +120,6 @@ def test_a_joint_held_at_a_value_keeps_its_place(tmp_path: Path) -> None:
         ('<joint joint1="y" joint2="x"/><joint joint1="x" joint2="y"/>', "follow each other"),
         ('<joint joint1="y" joint2="x"/><joint joint1="y" joint2="x"/>', "follows another"),
         ('<joint joint1="y" joint2="x" polycoef="50 1 0 0 0"/>', "no value keeps both"),
-        ('<connect body1="b" anchor="0 0 0"/>', "loops stay open"),
     ],
 )
 def test_other_couplings_are_left_out_aloud(tmp_path: Path, equality: str, words: str) -> None:
