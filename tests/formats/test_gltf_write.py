@@ -300,3 +300,11 @@ def test_text_that_utf8_cannot_hold_survives(tmp_path: Path) -> None:
     model = poise.load(tmp_path / "a.glb")
     poise.save(poise.Pose(model, model.random(np.random.default_rng(9))), tmp_path / "b.glb")
     assert parts(tmp_path / "b.glb")[0]["nodes"][3]["extras"] == "\ud800"
+
+
+def test_unnamed_clips_have_the_name_of_their_file(tmp_path: Path) -> None:
+    walk = poise.load("humanoid")
+    clip = poise.Motion(walk, np.repeat(walk.rest[None], 5, axis=0), 30.0)
+    poise.save(clip, tmp_path / "march.bvh")
+    poise.save(poise.load_motion(tmp_path / "march.bvh"), tmp_path / "other.glb")
+    assert [each["name"] for each in parts(tmp_path / "other.glb")[0]["animations"]] == ["march"]

@@ -45,6 +45,7 @@ def lock_command(
         float, typer.Option(help="Width over which corrections are smoothed [tenths of a second].")
     ] = 1.0,
     save_contacts: Annotated[Path | None, typer.Option(help="Write the locked contacts as JSON.")] = None,
+    add_path: Annotated[bool, typer.Option("--add-path", help="Move a walk on the spot over the ground.")] = False,
     scale: Unit = "auto",
     up: Up = None,
     clip: Clip = None,
@@ -58,6 +59,8 @@ def lock_command(
             check_out(save_contacts, "write_values")
         chosen = read_measuring(scale, up)
         given = load_one_motion(file, chosen, clip, model)
+        speed = motion.measure_spot_speed(given) * given.model.metres_per_unit
+        given = motion.add_path(given) if add_path else given
         ledger = "auto" if contacts is None else motion.Contacts.load(contacts)
         height = None if floor is None else floor / given.model.metres_per_unit
         track = motion.lock(given, ledger, floor=height, smooth=smooth, progress=progress)
@@ -68,6 +71,9 @@ def lock_command(
             poise.save(track.contacts, save_contacts)
     report_written(out)
     report_unit(file, given.model)
+    if speed and not add_path:
+        name = Path(file).name
+        typer.echo(f"{name} walks on the spot at about {speed:.1f} m/s; --add-path moves it over the ground", err=True)
     print_quality({"before": motion.quality(given, contacts=track.demanded), "after": track.quality}, as_json)
     if not as_json:
         typer.echo(track.why())

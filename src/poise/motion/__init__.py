@@ -4,6 +4,7 @@ from poise.motion.clips.edit import edit
 from poise.motion.clips.lock import lock
 from poise.motion.clips.quality import Quality, quality
 from poise.motion.clips.result import Released, Track
+from poise.motion.clips.spot_walk import add_path, measure_spot_speed
 from poise.motion.contact.detector import contacts
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.paths.track import track
@@ -22,9 +23,11 @@ __all__ = [
     "Retargeted",
     "Retargeter",
     "Track",
+    "add_path",
     "contacts",
     "edit",
     "lock",
+    "measure_spot_speed",
     "quality",
     "retarget",
     "track",

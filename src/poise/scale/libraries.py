@@ -2,7 +2,7 @@
 
     walks/a.csv                        the result for walks/a.bvh (retargeting)
     _parts/walks/a.bvh.json            its receipt with its figures, written when the clip is done
-    5f0c9a...-clips.parquet            all figures, one row per clip: id, error, frames, slip_mean, ...
+    clips.parquet                      all figures, one row per clip: id, error, frames, slip_mean, ...
     _manifest.json                     written last
 
 The `error` column has the reason if a clip cannot be read; the clip is skipped, and the next run retries it.
@@ -90,7 +90,7 @@ def finish(job: Any, folder: JobFolder, records: list[Receipt]) -> Path:
         "frames": pyarrow.int64()
     }
     columns = [pyarrow.array([record.get(name) for record in records], kinds[name]) for name in names]
-    table = f"{job.hash}-clips.parquet"
+    table = "clips.parquet"
     with folder.write(table) as temporary:
         door.write_table(pyarrow.Table.from_arrays(columns, names=names), str(temporary), compression="none")
     keys = {"file": "file", "input": "id", "bytes": "bytes", "sha256": "sha256"}

@@ -82,8 +82,9 @@ def make_file(session: Session, kind: str, client: Any = None) -> bytes:
     if kind == "Picture":
         return take_picture(client)
     motion = session.player.motion
-    shown = motion if motion is not None and kind in MOTION_KINDS else session.pose
-    thing = restore_units(shown, session.given)
+    thing: Motion | Pose = restore_units(session.pose, session.given)
+    if motion is not None and kind in MOTION_KINDS:
+        thing = restore_units(motion, session.given)
     if kind == "HTML":
         return show(thing, browser=False).html.encode()
     with tempfile.TemporaryDirectory() as folder:

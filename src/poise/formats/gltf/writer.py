@@ -83,7 +83,7 @@ def write(
         if fps is not None:
             above = find_node_parents(model)
             moved = [find_joint_motion(model, q, name, above[name], i) for i, name in joints]
-            add_clip(parts, moved + add_things(parts, model, things), len(q), fps)
+            add_clip(parts, moved + add_things(parts, model, things), len(q), fps, Path(model.source).stem)
         return write_parts(parts, target)
     body = read_body(open_character(character), ReadOptions(up="y"))
     parts = GltfDraft(body.document.json, body.document)
@@ -93,7 +93,7 @@ def write(
     else:
         replace_matrices(parts, body, [i for i, _, _ in moved])
         size = 1.0 if not things else find_size(body, [limb for limb in body.limbs if limb.name in model.frames], model)
-        add_clip(parts, moved + add_things(parts, model, things, size), len(q), fps)
+        add_clip(parts, moved + add_things(parts, model, things, size), len(q), fps, Path(model.source).stem)
     write_parts(parts, target)
     return None
 
@@ -231,8 +231,11 @@ def replace_matrices(parts: GltfDraft, body: Character, moved: list[int]) -> Non
     parts.json["nodes"] = nodes
 
 
-def add_clip(parts: GltfDraft, moved: list[Moved], frames: int, fps: float) -> None:
-    """Add the motion as the first clip, with one key per frame and LINEAR interpolation, and at least one channel."""
+def add_clip(parts: GltfDraft, moved: list[Moved], frames: int, fps: float, file: str) -> None:
+    """Add the motion as the first clip, with one key per frame and LINEAR interpolation, and at least one channel.
+
+    `file` is the name of the file that the body was read from, without its extension.
+    """
     if all(turns is None and shifts is None for _, turns, shifts in moved):
         held = parts.json["nodes"][0].get("rotation", [0.0, 0.0, 0.0, 1.0])
         moved = [(0, np.repeat(Rotation.from_xyzw(held).matrix[None], frames, axis=0), None)]
@@ -246,19 +249,22 @@ def add_clip(parts: GltfDraft, moved: list[Moved], frames: int, fps: float) -> N
             rows, kind = (convert_to_xyzw(values), "VEC4") if path == "rotation" else (values, "VEC3")
             samplers.append({"input": times, "interpolation": "LINEAR", "output": parts.add_accessor(rows, kind)})
             channels.append({"sampler": len(samplers) - 1, "target": {"node": i, "path": path}})
-    name = name_clip(parts, (frames - 1) / fps, 0.5 / fps)
+    name = name_clip(parts, (frames - 1) / fps, 0.5 / fps, file)
     clip = {"name": name, "channels": channels, "samplers": samplers, "extras": {"poise": {"fps": fps}}}
     parts.append("animations", clip, first=True)
 
 
-def name_clip(parts: GltfDraft, seconds: float, tolerance: float) -> str:
-    """Return a new name for a motion: after the clip of the file that has its duration, or "poise"."""
+def name_clip(parts: GltfDraft, seconds: float, tolerance: float, file: str) -> str:
+    """Return a new name for a motion: after the clip of the file that has its duration, or after the file, or "poise".
+
+    An unnamed clip has the name of its file.
+    """
     clips = parts.json.get("animations", [])
     like = [item for item in clips if abs(measure_clip(parts, item) - seconds) < tolerance]
-    stem = str(like[0].get("name") or "" if like else "").removesuffix(" (edited)")
+    stem = str(like[0].get("name") or file if like else "").removesuffix(" (edited)")
     stem = "" if re.fullmatch(r"poise(_\d+)?", stem) else stem
     names, k = {item.get("name") for item in clips}, 1
-    name = first = f"{stem} (edited)" if stem else "poise"
+    name = first = f"{stem} (edited)" if stem else "poise" if clips else file or "poise"
     while name in names:
         k += 1
         name = f"{stem} (edited {k})" if stem else f"{first}_{k}"

@@ -15,12 +15,13 @@ import numpy as np
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, MotionWithObjects
-from poise.motion import Contact, Contacts, Quality, contacts, edit, lock, quality
+from poise.motion import Contact, Contacts, Quality, add_path, contacts, edit, lock, quality
 from poise.studio.clips.keys import PoseKey, ask_key, is_loose
 
 __all__ = [
     "ClipState",
     "Timeline",
+    "add_clip_path",
     "add_contact",
     "compare_quality",
     "cut_clip",
@@ -260,6 +261,16 @@ def cut_clip(state: ClipState, start: int, end: int) -> ClipState:
         ledger = replace(ledger, intervals=tuple(inside), frames=end - start)
     original = state.original[start:end]
     return replace(state, original=original, base=motion, motion=motion, contacts=ledger, keys=(), done="Cut", note="")
+
+
+def add_clip_path(state: ClipState) -> ClipState:
+    """Add the path to a walk on the spot; keys become part of the clip, and contacts are to be found again.
+
+    Raises:
+        InvalidValue: The clip is not on the spot.
+    """
+    motion = add_path(state.motion)
+    return replace(state, base=motion, motion=motion, contacts=None, keys=(), done="Add the path", note="")
 
 
 def measure_slip(motion: Motion, ledger: Contacts) -> Floats:

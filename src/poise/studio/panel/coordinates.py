@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.arrays import Floats
+from poise.kinematics.carriers import find_root
 from poise.model import Model
 from poise.model.memo import keep_with_model
 
@@ -44,7 +45,10 @@ class Dial:
 
 @keep_with_model
 def find_dials(model: Model, size: float) -> tuple[Dial, ...]:
-    """Return a dial for every coordinate that can move; `size` is the slider range without limits, both ways [m]."""
+    """Return a dial for every coordinate that can move, those of the root last.
+
+    `size` is the range of a slider without limits, both ways [m].
+    """
     found: list[Dial] = []
     rest = read_values(model, np.array(model.rest))
     for joint in model.joints:
@@ -63,7 +67,9 @@ def find_dials(model: Model, size: float) -> tuple[Dial, ...]:
                 low, high = (float(rest[v]) + sign * reach for sign in (-1.0, 1.0))
             unit = "m" if model.slides[v] else "" if slides else "rad"
             found.append(Dial(name, joint.name, v, slides, low, high, bounded, unit))
-    return tuple(found)
+    root = find_root(model)
+    base = () if root is None else (root.slide.name, root.turn.name)
+    return tuple(sorted(found, key=lambda dial: dial.joint in base))
 
 
 def read_values(model: Model, q: Floats) -> Floats:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from poise.errors import PoiseError
-from poise.motion import Contact, Contacts, Quality
-from poise.studio.clips.timeline import add_contact, move_contact, remove_contact
+from poise.kinematics import Motion
+from poise.motion import Contact, Contacts, Quality, measure_spot_speed
+from poise.studio.clips.timeline import add_clip_path, add_contact, move_contact, remove_contact
 from poise.studio.markup import SMALL, say_plainly
 from poise.studio.panel.charts import make_table
 from poise.studio.session import Session
@@ -42,6 +43,8 @@ class FeetFolder:
         self.chosen_changed: list[Callable[[], None]] = []
         gui: Any = session.server.gui
         with gui.add_folder("Feet that stand"):
+            self.spot = gui.add_html("", visible=False)
+            self.path = gui.add_button("Add the path", hint="It then walks over the ground", visible=False)
             self.find = gui.add_button("Find contacts", hint="Which heels and toes stand still, and when")
             self.lock = gui.add_button("Lock feet", hint="Holds every contact exactly; all else changes little")
             self.compare = gui.add_button("Quality", hint="Slip, drift, floor, jerk: before and after")
@@ -51,7 +54,9 @@ class FeetFolder:
                 "Stands [s]", 0.0, 1.0, 0.01, (0.0, 1.0), visible=False, hint="Move the ends of the chosen contact"
             )
             self.more = gui.add_button_group("Contacts", ("Remove", "Add here"), visible=False)
-        self.buttons = (self.find, self.lock, self.compare)
+        self.buttons = (self.find, self.lock, self.compare, self.path)
+        self._measured: Motion | None = None  # the clip whose speed on the spot is shown
+        self.path.on_click(lambda event: self.edit(event.client, add_clip_path))
         self.find.on_click(lambda _: self.editing.find_contacts())
         self.lock.on_click(lambda _: self.editing.lock_feet())
         self.compare.on_click(lambda _: self.editing.compare())
@@ -81,7 +86,17 @@ class FeetFolder:
         for each in (self.list, self.ends, self.more):
             each.visible = bool(lines)
         self.show_ends()
+        self.show_spot()
         self.show_report()
+
+    def show_spot(self) -> None:
+        """Show the speed of a clip on the spot, and the button that adds its path."""
+        motion = self.session.player.motion
+        if motion is not self._measured:
+            self._measured = motion
+            speed = 0.0 if motion is None else measure_spot_speed(motion)
+            self.spot.content = SMALL.format(f"It walks on the spot at about {speed:.1f} m/s.")
+            self.spot.visible = self.path.visible = speed > 0.0
 
     def show_ends(self) -> None:
         """Show the start and end of the chosen contact."""
