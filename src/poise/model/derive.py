@@ -25,6 +25,7 @@ from poise.spatial import Rotation, Transform
 
 if TYPE_CHECKING:
     from poise.model.model import Model
+    from poise.native import Body
 
 __all__ = [
     "SPHERE_READER",
@@ -34,9 +35,11 @@ __all__ = [
     "cut_subtree",
     "draw_configurations",
     "list_specs",
+    "list_state",
     "lock_joints",
     "make_late",
     "resolve_role",
+    "settle_body",
     "stack_transforms",
     "with_example_poses",
     "with_late_roles",
@@ -62,6 +65,12 @@ def remake(
 ) -> Model:
     """Return a model from its pickled state."""
     return kind(name, specs, source=source, notes=notes, attached=attached)
+
+
+def list_state(model: Model) -> tuple[Any, ...]:
+    """List the arguments of `remake`."""
+    specs = list_specs(model)
+    return type(model), model.name, specs, model.source, model.file_notes, model.attachments
 
 
 def remodel(model: Model, specs: list[JointSpec | FrameSpec]) -> Model:
@@ -184,6 +193,12 @@ def make_late(slot: Any) -> property:
             return slot.__get__(model)
 
     return property(read_slot, slot.__set__)
+
+
+def settle_body(model: Model) -> Body:
+    """Return the body of the kernels, with roles that are found on first use."""
+    model.roles.keys()  # finds them now
+    return model.native_body
 
 
 def list_specs(model: Model) -> tuple[JointSpec | FrameSpec, ...]:

@@ -169,14 +169,7 @@ class Model(MassProperties, NotebookCell):
         raise AttributeError(f"a Model is frozen: {name!r} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return derive.remake, (
-            type(self),
-            self.name,
-            derive.list_specs(self),
-            self.source,
-            self.file_notes,
-            self.attachments,
-        )
+        return derive.remake, derive.list_state(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -275,8 +268,7 @@ class Model(MassProperties, NotebookCell):
         try:
             return self.native_body.fk(q, frame)
         except NameNotFound:  # possibly a role that was not used before
-            known = derive.resolve_role(self, frame)  # may replace native_body
-            return self.native_body.fk(q, known)
+            return derive.settle_body(self).fk(q, derive.resolve_role(self, frame))
 
     def jacobian(
         self,
@@ -300,8 +292,7 @@ class Model(MassProperties, NotebookCell):
         try:
             J = self.native_body.jacobian(q, frame, point, reference)
         except NameNotFound:
-            known = derive.resolve_role(self, frame)  # may replace native_body
-            J = self.native_body.jacobian(q, known, point, reference)
+            J = derive.settle_body(self).jacobian(q, derive.resolve_role(self, frame), point, reference)
         return J if columns is None else J[..., find_columns(self, columns)]
 
     def jacobian_dot(
@@ -318,8 +309,7 @@ class Model(MassProperties, NotebookCell):
         try:
             dJ = self.native_body.jacobian_dot(q, v, frame, point, reference)
         except NameNotFound:
-            known = derive.resolve_role(self, frame)  # may replace native_body
-            dJ = self.native_body.jacobian_dot(q, v, known, point, reference)
+            dJ = derive.settle_body(self).jacobian_dot(q, v, derive.resolve_role(self, frame), point, reference)
         return dJ if columns is None else dJ[..., find_columns(self, columns)]
 
     def hessian(self, q: ArrayLike, frame: str | Frame, *, columns: Sequence[str | Joint] | None = None) -> Array:
@@ -330,8 +320,7 @@ class Model(MassProperties, NotebookCell):
         try:
             H = self.native_body.hessian(q, frame)
         except NameNotFound:
-            known = derive.resolve_role(self, frame)  # may replace native_body
-            H = self.native_body.hessian(q, known)
+            H = derive.settle_body(self).hessian(q, derive.resolve_role(self, frame))
         chosen = slice(None) if columns is None else find_columns(self, columns)
         return H[..., chosen, :][..., chosen]
 
