@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 import poise
-from poise.cli.demo import follow, make_goals
+from poise.cli.demo import VIEW, follow, list_things, make_goals
 from poise.goals import Balance, Distance, Grasp, LookAt, Reach, Rest
 from poise.model import Box
 from poise.pictures import Camera, plot
 from poise.pictures.body.clay import BODY
 from poise.pictures.marks import find_marks
-from poise.pictures.picture import share_scale
+from poise.pictures.picture import draw_solution, share_scale
 from poise.pictures.plots import COLORS, draw_scene, make_figure
 
 __all__ = ["BODIES", "GALLERIES"]
@@ -179,7 +179,7 @@ def heroes() -> list[tuple[poise.Solution, Camera]]:
 def demo() -> Any:
     """Draw the picture of `poise demo`."""
     model = poise.load("humanoid")
-    return plot(poise.solve(model, make_goals(model)), camera=FRONT).figure
+    return draw_solution(poise.solve(model, make_goals(model)), {"camera": VIEW, "beside": list_things()})
 
 
 def reach() -> Any:

@@ -22,7 +22,6 @@ from PIL import Image
 
 import poise
 from poise import textbook
-from poise.cli.demo import VIEW
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.pictures.body.flesh import find_flesh
 from poise.pictures.body.pieces import make_piece
@@ -45,6 +44,7 @@ from poise.solvers.race import Racer
 DOCS = Path(__file__).resolve().parent
 PICTURES = DOCS / "pictures"
 
+VIEW = Camera(azimuth=np.radians(-48), elevation=np.radians(13))  # of the moving picture
 MISSED, FOUND = COLORS[3], COLORS[2]
 Names = dict[str, Any]
 

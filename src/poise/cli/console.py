@@ -69,11 +69,10 @@ def write_as_options(text: str, verb: str) -> str:
             return f"leaving out {options[NEGATED[name]].opts[0]}"
         if name not in options:
             return found[0]
-        return options[name].opts[0] + ("" if not value or options[name].is_flag else f" {value}")
+        return f"{options[name].opts[0]}{'' if not value or options[name].is_flag else f' {value}'}"
 
-    begun = re.match(r"(\w+) is ", text)
-    named = options.get(begun[1]) if begun else None
-    return ARGUMENT.sub(spell, text if named is None else named.opts[0] + text[len(begun[1]) :])
+    first = text.split(" is ", 1)[0]
+    return ARGUMENT.sub(spell, options[first].opts[0] + text[len(first) :] if first in options else text)
 
 
 def list_options(verb: str) -> dict[str, Any]:

@@ -18,18 +18,21 @@ from poise.cli.console import report_errors
 from poise.errors import FormatError, MissingExtra
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
-from poise.model import Model
-from poise.pictures import Camera
+from poise.model import Capsule, Model, Object, Sphere
+from poise.pictures import Camera, Picture
+from poise.pictures.body.solids import Solid, place_object
+from poise.pictures.picture import draw_solution
 from poise.solvers.solution import Solution
 
-__all__ = ["demo_command", "follow", "make_goals"]
+__all__ = ["demo_command", "follow", "list_things", "make_goals"]
 
-BALL = (0.38, 1.35, 0.42)
-RAIL = (-0.34, 0.98, 0.32)
+BALL, BALL_RADIUS = (0.30, 1.30, 0.42), 0.06  # m
+RAIL, RAIL_RADIUS = (-0.42, 1.00, 0.25), 0.02  # m; the rail runs past the figure, along z
+PALM = 0.02  # m, from the middle of the hand to its palm
 FEET = ("foot_l", "foot_r")
 FRAMES, FPS = 150, 30
 NEXT = "poise studio"
-VIEW = Camera(azimuth=math.radians(-48), elevation=math.radians(13))
+VIEW = Camera(azimuth=math.radians(-20), elevation=math.radians(13))
 
 
 def demo_command(
@@ -90,10 +93,20 @@ def follow(model: Model) -> list[Solution]:
 def draw(solution: Solution, path: Path) -> tuple[Path | None, str]:
     """Draw the picture; return its path, or None and the command that installs the missing package."""
     try:
-        poise.plot(solution, path, camera=VIEW)
+        Picture(draw_solution(solution, {"camera": VIEW, "beside": list_things()})).save(path)
     except MissingExtra as missing:
         return None, str(missing)
     return path, ""
+
+
+def list_things() -> list[Solid]:
+    """List the ball in front of the left hand, and the rail with its posts under the right hand."""
+    x, y, z = np.add(RAIL, (0.0, -RAIL_RADIUS - PALM, 0.0)).tolist()
+    ends = [(x, y, z - 0.35), (x, y, z + 0.35)]
+    bars = [(ends[0], ends[1]), *((end, (end[0], 0.0, end[2])) for end in ends)]
+    ball = Object(Sphere(np.add(BALL, (0.0, 0.0, BALL_RADIUS)), BALL_RADIUS), np.eye(4), color=(0.95, 0.55, 0.2))
+    rail = [Object(Capsule(a, b, RAIL_RADIUS), np.eye(4), color=(0.62, 0.5, 0.38)) for a, b in bars]
+    return [place_object(each, np.eye(4)) for each in (ball, *rail)]
 
 
 def has_browser() -> bool:

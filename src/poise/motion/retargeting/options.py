@@ -9,7 +9,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, show_value
-from poise.kinematics import Pose
+from poise.kinematics import Motion, Pose
 from poise.kinematics.motion import check_motion
 from poise.model import Joint, Model
 from poise.motion.contact.ledger import Contacts
@@ -36,7 +36,7 @@ def check_bodies(source: object, model: object) -> None:
             raise ModelMismatch(f"{what} must be a poise.Model, not {type(body).__name__}{hint}.")
 
 
-def check_clip(clip: object, mode: object) -> None:
+def check_clip(clip: Motion, mode: object) -> None:
     """Raise unless the clip is a motion with frames and finite numbers, and the mode is known."""
     check_motion(clip)
     if not isinstance(mode, str) or mode not in ("clip", "online"):
