@@ -82,7 +82,7 @@ CHEATS = {
             "    places = {name: goal[None] for name, goal in targets.items()}\n"
             "    return poise.solve_batch(model, goals, places, start).q[0]\n"
         ),
-        "poise.solvers",
+        "poise.batch",
     ),
     "methods.over": (
         8,

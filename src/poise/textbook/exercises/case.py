@@ -29,6 +29,8 @@ def watch_calls() -> Iterator[list[str]]:
         if event != "call" or called or not code.co_filename.startswith(POISE) or code.co_filename.startswith(HERE):
             return
         package = Path(code.co_filename[len(POISE) :]).parts[0]
+        if caller is not None and caller.f_code.co_filename == f"{POISE}keywords.py":  # it only checks the arguments
+            caller = caller.f_back
         outside = caller is None or not caller.f_code.co_filename.startswith(POISE)
         if package in SOLVING and outside and code.co_name != "<module>":  # an import calls no function
             called.append(f"poise.{package}")
