@@ -29,14 +29,13 @@ import argparse
 import platform
 import tarfile
 import time
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import yaml
+from clearance_judge import Judge, MeshJudge, Problem, make_rotation, measure_by_coal, read_pairs
 
 import poise
 from poise.arrays import Floats
@@ -53,15 +52,6 @@ TRUNKS = {  # URDF, SRDF, hand
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 TOUCH = 1e-9  # m
 COAL_TOUCH = 1e-6  # m: the tolerance of its distances
-
-
-class Problem(NamedTuple):
-    """One problem: its scene, start and goal configuration, and its obstacles as (type, sizes, R, position)."""
-
-    scene: str
-    start: dict[str, float]
-    goal: dict[str, float]
-    solids: list[tuple[str, list[float], Floats, Floats]]
 
 
 def read_problems(path: Path, each: int) -> Iterator[Problem]:
@@ -95,154 +85,12 @@ def make_problem(scene: str, request: Any, world: Any) -> Problem:
     return Problem(scene, start, start | {c["joint_name"]: c["position"] for c in wanted}, solids)
 
 
-def make_rotation(xyzw: list[float]) -> Floats:
-    """Return the matrix of a quaternion."""
-    x, y, z, w = np.array(xyzw) / np.linalg.norm(xyzw)
-    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.asarray(np.eye(3) + 2 * w * K + 2 * K @ K)
-
-
 def make_region(kind: str, size: list[float], R: Floats, p: Floats) -> Box | Cylinder:
     """Return an obstacle as a region."""
     if kind == "box":
         return Box(p, size, R)
     half = 0.5 * size[0] * R[:, 2]
     return Cylinder(p - half, p + half, size[1])
-
-
-class Judge:
-    """Spheres and joints of a URDF, read without Poise."""
-
-    def __init__(self, path: Path) -> None:
-        root = ET.parse(path).getroot()
-        self.joints = {find(joint, "child").get("link"): joint for joint in root.findall("joint")}
-        self.spheres = {
-            str(link.get("name")): [
-                (read_origin(solid)[:3, 3], float(find(solid, "geometry/sphere").get("radius", "")))
-                for solid in link.findall("collision")
-            ]
-            for link in root.iter("link")
-        }
-
-    def place(self, link: str, angles: dict[str, float]) -> Floats:
-        """Return the transform of a link."""
-        joint = self.joints.get(link)
-        if joint is None:
-            return np.eye(4)
-        T = self.place(find(joint, "parent").get("link", ""), angles) @ read_origin(joint)
-        value = self.read_value(joint, angles)
-        if joint.get("type") in ("revolute", "continuous", "prismatic"):
-            axis = np.array([float(x) for x in find(joint, "axis").get("xyz", "").split()])
-            move = np.eye(4)
-            if joint.get("type") == "prismatic":
-                move[:3, 3] = value * axis
-            else:
-                move[:3, :3] = make_rotation([*(np.sin(value / 2) * axis), np.cos(value / 2)])
-            T = T @ move
-        return np.asarray(T)
-
-    def read_value(self, joint: ET.Element, angles: dict[str, float]) -> float:
-        """Return the value of a joint, or that which it mimics."""
-        mimic = joint.find("mimic")
-        if mimic is None:
-            return angles.get(joint.get("name", ""), 0.0)
-        ratio, offset = float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0"))
-        return ratio * angles.get(mimic.get("joint", ""), 0.0) + offset
-
-    def place_spheres(self, angles: dict[str, float]) -> dict[str, tuple[Floats, Floats]]:
-        """Return the centers and radii of the spheres of every link [m]."""
-        at: dict[str, tuple[Floats, Floats]] = {}
-        for link, spheres in self.spheres.items():
-            if spheres:
-                T, centers = self.place(link, angles), np.array([c for c, _ in spheres])
-                at[link] = (centers @ T[:3, :3].T + T[:3, 3], np.array([r for _, r in spheres]))
-        return at
-
-    def measure(self, angles: dict[str, float], pairs: set[frozenset[str]], problem: Problem) -> float:
-        """Return the smallest gap of a configuration [m]."""
-        at, least = self.place_spheres(angles), np.inf
-        for one, other in (sorted(pair) for pair in pairs):
-            (a, ra), (b, rb) = at[one], at[other]
-            apart = np.linalg.norm(a[:, None] - b[None], axis=-1) - ra[:, None] - rb[None]
-            least = min(least, float(apart.min()))
-        for link, (centers, radius) in at.items():
-            if any(link in pair for pair in pairs):  # links that move
-                for solid in problem.solids:
-                    least = min(least, float((measure_solid(solid, centers) - radius).min()))
-        return least
-
-
-def read_pairs(urdf: Path, srdf: Path) -> set[frozenset[str]]:
-    """Return the pairs of links that can collide, as MoveIt reads them; links that no joint parts are left out."""
-    robot, told = ET.parse(urdf).getroot(), ET.parse(srdf).getroot()
-    part = {str(link.get("name")): str(link.get("name")) for link in robot.findall("link")}
-    for joint in robot.findall("joint"):
-        if joint.get("type") == "fixed":
-            old, new = (part[find(joint, end).get("link", "")] for end in ("child", "parent"))
-            part = {name: new if own == old else own for name, own in part.items()}
-    rows = {
-        tag: {frozenset((row.get("link1", ""), row.get("link2", ""))) for row in told.findall(f"{tag}_collisions")}
-        for tag in ("disable", "enable")
-    }
-    silent = {row.get("link", "") for row in told.findall("disable_default_collisions")}
-    solid = [str(link.get("name")) for link in robot.findall("link") if link.find("collision") is not None]
-    apart = {frozenset((a, b)) for a, b in combinations(solid, 2) if part[a] != part[b]}
-    return {pair for pair in apart - rows["disable"] if pair in rows["enable"] or not pair & silent}
-
-
-def measure_by_coal(at: dict[str, tuple[Floats, Floats]], pairs: set[frozenset[str]], problem: Problem) -> float | None:
-    """Return the smallest gap between spheres and solids by coal [m]; None if it is not installed."""
-    try:
-        import coal
-    except ImportError:
-        return None
-
-    def gap(one: tuple[Any, Any], other: tuple[Any, Any]) -> float:
-        return float(coal.distance(*one, *other, coal.DistanceRequest(), coal.DistanceResult()))
-
-    links = {
-        link: [(coal.Sphere(r), coal.Transform3s(np.eye(3), c)) for c, r in zip(*spheres, strict=True)]
-        for link, spheres in at.items()
-    }
-    solids = [
-        (coal.Box(*size) if kind == "box" else coal.Cylinder(size[1], size[0]), coal.Transform3s(R, p))
-        for kind, size, R, p in problem.solids
-    ]
-    gaps = [gap(a, b) for pair in pairs for one, other in (sorted(pair),) for a in links[one] for b in links[other]]
-    moving = [sphere for link, spheres in links.items() if any(link in pair for pair in pairs) for sphere in spheres]
-    return min(*gaps, *(gap(sphere, solid) for sphere in moving for solid in solids))
-
-
-def measure_solid(solid: tuple[str, list[float], Floats, Floats], points: Floats) -> Floats:
-    """Return the signed distance of points from a box or a cylinder."""
-    kind, size, R, p = solid
-    local = (points - p) @ R
-    if kind == "box":
-        over = np.abs(local) - 0.5 * np.array(size)
-    else:
-        over = np.stack([np.hypot(local[:, 0], local[:, 1]) - size[1], np.abs(local[:, 2]) - 0.5 * size[0]], axis=1)
-    inside = np.minimum(over.max(axis=1), 0.0)
-    return np.asarray(np.linalg.norm(np.maximum(over, 0.0), axis=1) + inside)
-
-
-def find(element: ET.Element, path: str) -> ET.Element:
-    """Return the element at a path below another one."""
-    found = element.find(path)
-    if found is None:
-        raise SystemExit(f"<{element.tag}> has no {path}.")
-    return found
-
-
-def read_origin(element: ET.Element) -> Floats:
-    """Return the <origin> of an element as a matrix."""
-    T, origin = np.eye(4), element.find("origin")
-    if origin is not None:
-        T[:3, 3] = [float(x) for x in origin.get("xyz", "0 0 0").split()]
-        for axis, angle in zip(
-            np.eye(3)[::-1], [float(x) for x in origin.get("rpy", "0 0 0").split()][::-1], strict=True
-        ):
-            T[:3, :3] = T[:3, :3] @ make_rotation([*(np.sin(angle / 2) * axis), np.cos(angle / 2)])
-    return T
 
 
 def make_configuration(model: poise.Model, angles: dict[str, float]) -> Floats:
@@ -296,53 +144,6 @@ def measure_robot(folder: Path, robot: str, each: int, rows: int) -> None:
     spent = "".join(f"{number:>9.3f}" for number in (np.median(ms), p99, ms.max(), change))
     rates = "".join(f"{rate:>9,.0f}" for rate in measure_rates(model, tip, worlds[::each], rows))
     print(f"{robot:8}{counts}{spent}{rates}", flush=True)
-
-
-class MeshJudge(Judge):
-    """Collision meshes and joints of a URDF, read without Poise."""
-
-    def __init__(self, path: Path, packages: Path | None = None) -> None:
-        root = ET.parse(path).getroot()
-        self.joints = {find(joint, "child").get("link"): joint for joint in root.findall("joint")}
-        self.meshes: dict[str, list[tuple[Any, Floats]]] = {}
-        for link in root.iter("link"):
-            for solid in link.findall("collision"):
-                shape = self.read_shape(find(solid, "geometry"), packages or path.parent)
-                self.meshes.setdefault(str(link.get("name")), []).append((shape, read_origin(solid)))
-
-    def read_shape(self, geometry: ET.Element, folder: Path) -> Any:
-        """Return a mesh, box, cylinder or sphere of coal."""
-        import coal
-
-        kind, given = geometry[0].tag, geometry[0].attrib
-        if kind == "box":
-            return coal.Box(*(float(x) for x in given["size"].split()))
-        if kind == "cylinder":
-            return coal.Cylinder(float(given["radius"]), float(given["length"]))
-        if kind == "sphere":
-            return coal.Sphere(float(given["radius"]))
-        file = folder / given["filename"].removeprefix("package://").lstrip("/")
-        scale = np.array([float(x) for x in given.get("scale", "1 1 1").split()])
-        return coal.MeshLoader(coal.NODE_TYPE.BV_OBBRSS).load(str(file), scale)
-
-    def collides(self, angles: dict[str, float], pairs: set[frozenset[str]], problem: Problem) -> bool:
-        """Return whether a mesh of a moving link meets an obstacle or another mesh."""
-        import coal
-
-        def meet(one: tuple[Any, Floats], other: tuple[Any, Floats]) -> bool:
-            places = [coal.Transform3s(T[:3, :3], T[:3, 3]) for _, T in (one, other)]
-            request, result = coal.CollisionRequest(), coal.CollisionResult()
-            return bool(coal.collide(one[0], places[0], other[0], places[1], request, result))
-
-        at = {name: [(shape, self.place(name, angles) @ T) for shape, T in own] for name, own in self.meshes.items()}
-        solids = []
-        for kind, size, R, p in problem.solids:
-            T = np.eye(4)
-            T[:3, :3], T[:3, 3] = R, p
-            solids.append((coal.Box(*size) if kind == "box" else coal.Cylinder(size[1], size[0]), T))
-        moving = [mesh for name, own in at.items() if any(name in pair for pair in pairs) for mesh in own]
-        both = [(a, b) for pair in pairs for one, other in (sorted(pair),) for a in at[one] for b in at[other]]
-        return any(meet(a, b) for a, b in (*both, *((mesh, solid) for mesh in moving for solid in solids)))
 
 
 def measure_meshes(folder: Path, robot: str, each: int) -> None:
