@@ -8,6 +8,7 @@ its points.
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class HalfSpace:
     @property
     def offset(self) -> float:
         """The offset d in ``normal . x <= d`` [m]."""
-        return float(np.dot(self.normal, self.point))
+        return float(sum(map(mul, self.normal, self.point)))
 
 
 Region = HalfSpace | Sphere | Box | Capsule | Cylinder | ConvexMesh | PointCloud

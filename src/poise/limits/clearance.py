@@ -11,7 +11,8 @@ with a high number of degrees of freedom, 1987 (distance rows in each step).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,12 @@ class Clearance(Limit):
         )
         if not self.pairs and not self.world:
             raise InvalidValue("Clearance: it limits nothing; give pairs=, or world=[...].")
+
+    def with_world(self, world: Any) -> Clearance:
+        """Return the same clearance from other regions; the other values are not checked again."""
+        other = copy(self)
+        object.__setattr__(other, "world", read_world(world))
+        return other if self.pairs or other.world else replace(self, world=())  # which raises
 
     def capsules(self, model: Model) -> tuple[BodyCapsule, ...]:
         """Return the capsules of the body, then those of the objects that it holds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, overload
 
 import numpy as np
@@ -148,21 +149,20 @@ def order_regions(world: Sequence[Region]) -> tuple[Region, ...]:
 
 def make_region_rows(regions: Sequence[Region]) -> NDArray[np.float64]:
     """Return regions as rows for the kernels, (k, 17): the operation, and the numbers of `kernels/limits/limits.h`."""
-    rows = np.array([list_numbers(region) for region in regions]).reshape(-1, WIDTH)
+    numbers = chain.from_iterable(map(list_numbers, regions))
+    rows = np.fromiter(numbers, np.float64, WIDTH * len(regions)).reshape(-1, WIDTH)
     obstacles = [k for k, region in enumerate(regions) if isinstance(region, PointRegion)]
     if obstacles:
         rows[obstacles, WIDTH - 1] = np.arange(len(obstacles))
-    turns = {k: turn for k, region in enumerate(regions) if (turn := find_turn(region)) is not None}
-    if turns:
-        rows[list(turns), 1:10] = core.matrix_of_quaternion(np.array(list(turns.values()))).reshape(-1, 9)
     return rows
 
 
 def list_numbers(region: Region) -> list[float]:
-    """Return the operation of a region and its numbers, with the axes of the world."""
+    """Return the operation of a region and its numbers."""
     if isinstance(region, Box):
         x, y, z = region.size
-        return [BOX, *AXES, *region.center, 0.5 * x, 0.5 * y, 0.5 * z, 0.0]
+        axes = AXES if region.rotation is None else list_axes(*region.rotation.wxyz.tolist())
+        return [BOX, *axes, *region.center, 0.5 * x, 0.5 * y, 0.5 * z, 0.0]
     if isinstance(region, HalfSpace):  # solid if n . x <= d
         return [PLANE, *region.normal, region.offset, *[0.0] * 12]
     if isinstance(region, Ball):
@@ -172,18 +172,23 @@ def list_numbers(region: Region) -> list[float]:
     if isinstance(region, PointRegion):  # the last number is its index among them
         return [OBSTACLE, *AXES, *region.center, *region.half, 0.0]
     center = [0.5 * (a + b) for a, b in zip(region.start, region.end, strict=True)]
-    return [CYLINDER, *AXES, *center, region.radius, 0.5 * region.length, 0.0, 0.0]
+    return [CYLINDER, *find_axes(region), *center, region.radius, 0.5 * region.length, 0.0, 0.0]
 
 
-def find_turn(region: Region) -> Any:
-    """Return the quaternion wxyz of a box, or of a cylinder along its own z axis; None if it is not turned."""
-    if isinstance(region, Box):
-        return None if region.rotation is None else region.rotation.wxyz
-    if not isinstance(region, Cylinder) or region.length == 0.0:
-        return None
+def find_axes(region: Cylinder) -> tuple[float, ...]:
+    """Return the axes of a cylinder along its own z axis, row by row."""
     x, y, z = (b - a for a, b in zip(region.start, region.end, strict=True))
     across = math.hypot(x, y)
     half = 0.5 * math.atan2(across, z)
     if across == 0.0:
-        return None if z > 0.0 else (0.0, 1.0, 0.0, 0.0)
-    return (math.cos(half), -y / across * math.sin(half), x / across * math.sin(half), 0.0)
+        return AXES if z >= 0.0 else list_axes(0.0, 1.0, 0.0, 0.0)
+    sine = math.sin(half) / across
+    return list_axes(math.cos(half), -y * sine, x * sine, 0.0)
+
+
+def list_axes(w: float, x: float, y: float, z: float) -> tuple[float, ...]:
+    """Return the matrix of a quaternion row by row; a call of NumPy takes longer than all regions of a small world."""
+    s = 2.0 / (w * w + x * x + y * y + z * z)
+    wx, wy, wz, xx, xy, xz = s * w * x, s * w * y, s * w * z, s * x * x, s * x * y, s * x * z
+    yy, yz, zz = s * y * y, s * y * z, s * z * z
+    return (1.0 - yy - zz, xy - wz, xz + wy, xy + wz, 1.0 - xx - zz, yz - wx, xz - wy, yz + wx, 1.0 - xx - yy)

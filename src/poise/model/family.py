@@ -40,7 +40,7 @@ from poise.model.chain import Axis, Chain, cross, find_chain, measure_cross, pla
 from poise.model.tree import Tree
 from poise.native import core
 
-__all__ = ["GENERAL", "Family", "find_family"]
+__all__ = ["GENERAL", "Family", "find_family", "read_family"]
 
 WORST = 1e-3  # tolerance for moving axes into a family [rad, or of the chain's length]
 NEARLY = 0.07  # tolerance for a chain that is nearly in a family [rad, or of the chain's length]
@@ -124,6 +124,13 @@ def find_family(
         few = "fewer than six cannot reach every transform" if n < 6 else "more than seven leave more than one free"
         two = n == 2 and are_two_links(chain)
         return Family(TWO_LINKS if two else "none", name, joints, reason=few, chain=chain if two else None)
+    return read_family(chain, name)
+
+
+def read_family(chain: Chain, name: str) -> Family:
+    """Return the family of a chain of six or seven joints to a frame."""
+    joints = tuple(axis.joint for axis in chain.axes)
+    n = len(chain.axes)
     best = find_nearest(chain, WORST)
     nearly = best is None and (best := find_nearest(chain, NEARLY)) is not None
     if best is None and n == 6 and not any(axis.slides for axis in chain.axes):

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.goals.goal import GoalRows
-from poise.model.chain import Axis
-from poise.model.family import Family, find_family, span
+from poise.model.chain import Axis, Chain, find_chain
+from poise.model.family import Family, find_family, read_family, span
 from poise.model.memo import keep_with_model
 from poise.native import core
 from poise.reach.bounds import Freedom, fixes_the_frame, narrow_freedom, recall_kernel_table
@@ -26,12 +26,14 @@ __all__ = [
     "find_closed_form",
     "make_branch_table",
     "make_closed_tables",
+    "make_sampled_table",
     "place_values",
     "read_values",
 ]
 
 HALF = 0.5 + 1e-9  # of a turn: of two equally near angles the lower one is chosen, regardless of rounding
 TURN = 2.0 * np.pi
+MOST_SAMPLED = 11  # joints of a chain: samples of more than four are too sparse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +154,40 @@ def make_branch_table(
     table = closed.table if isinstance(closed, ClosedGoal) else family_table(family, goals[0].point)
     errors = {} if exact else {"point_error": 0.0, "turn_error": 0.0}
     return {**table, **errors, "goal": 0, "exact": exact, **list_readings(family.chain.axes)}
+
+
+@keep_with_model
+def find_part(model: Model, frame: str, freedom: Freedom) -> tuple[Chain, int, Family] | None:
+    """Return a chain of more than seven joints, and the first joint and the family of its last part that has one."""
+    moves, table = np.frombuffer(freedom.moves, dtype=bool), recall_kernel_table(model)
+    chain = find_chain(model, frame, moves, np.asarray(model.rest), limited=freedom.limited, table=table)
+    count = len(chain.axes)
+    if chain.odd or chain.still or not 7 < count <= MOST_SAMPLED:
+        return None
+    parts = ((first, first + size) for size in (7, 6) for first in range(count - size, -1, -1))
+    families = ((first, read_family(replace(chain, axes=chain.axes[first:last]), frame)) for first, last in parts)
+    return next(((chain, first, family) for first, family in families if family.six and not family.near), None)
+
+
+def make_sampled_table(
+    model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
+) -> dict[str, Any] | None:
+    """Return the closed form of a part of a longer chain, for the only goal, and the other joints; otherwise None."""
+    if len(goals) != 1 or not fixes_the_frame(goals[0]) or goals[0].base is not None:
+        return None
+    freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
+    found = find_part(model, model.frame(str(goals[0].frame)).name, freedom)
+    if found is None:
+        return None
+    (chain, first, family), point = found, goals[0].point
+    last = first + len(family.joints)
+    R, p = chain.T[:3, :3], chain.T[:3, :3] @ point + chain.T[:3, 3]
+    behind = [replace(axis, h=R.T @ axis.h, p=R.T @ (axis.p - p)) for axis in reversed(chain.axes[last:])]
+    sampled = [
+        {**make_axis_table(axis), "q": axis.q, "gain": axis.gain, "bias": axis.bias, "behind": k >= first}
+        for k, axis in enumerate([*chain.axes[:first], *behind])
+    ]
+    return {**family_table(family, point), "goal": 0, **list_readings(chain.axes[first:last]), "sampled": sampled}
 
 
 def list_readings(axes: Sequence[Axis]) -> dict[str, list[Any]]:

@@ -150,14 +150,14 @@ def replace_world(options: Options, world: Any, name: str | None) -> Options:
     from poise.limits import Clearance
 
     limits = name_limits(options.limits)
-    clearances = [key for key, limit in limits.items() if isinstance(limit, Clearance)]
+    clearances = {key: limit for key, limit in limits.items() if isinstance(limit, Clearance)}
     if name is None and len(clearances) != 1:
         found = f"{len(clearances)} of them; choose one with limit=" if clearances else "none"
         raise InvalidValue(f"a world needs a Clearance, and the limits have {found}.")
     if name is not None and name not in clearances:
         raise name_not_found("clearance", name, clearances)
-    key = clearances[0] if name is None else name
-    limits[key] = replace(limits[key], world=world)  # type: ignore[call-arg]  # it is a Clearance
+    key = next(iter(clearances)) if name is None else name
+    limits[key] = clearances[key].with_world(world)
     return replace(options, limits=tuple(limits.values()))
 
 

@@ -16,7 +16,7 @@ from poise.model import Frame, Model
 from poise.model.joints.joint import get_name
 from poise.model.memo import keep_with_model
 from poise.reach.bounds import find_other_ranges, find_reachable_ranges
-from poise.reach.closed_forms import make_branch_table, make_closed_tables
+from poise.reach.closed_forms import make_branch_table, make_closed_tables, make_sampled_table
 from poise.reach.distinct import find_periods
 from poise.solvers.capability import check_serves
 from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goal
@@ -87,7 +87,7 @@ def make_native_table(model: Model, goals: Mapping[str, Goal], options: Options)
     if strict and not (tables.rows and tables.loops):  # limits are kept from a pose that is found without them
         first = [goal for goal in out["goals"] if goal["level"] == out["goals"][0]["level"]]
         alone = {goal["name"]: rows[goal["name"]] for goal in first if goal["name"] in rows}
-        out["first"] = make_problem_table(model, first, alone, [], LimitTables(), options)
+        out["first"] = make_problem_table(model, first, alone, [], LimitTables(), options, tables.any)
     return out
 
 
@@ -117,6 +117,7 @@ def make_problem_table(
     rests: Sequence[Rest],
     tables: LimitTables,
     options: Options,
+    sampled: bool = False,
 ) -> dict[str, Any]:
     """Return one problem's arrays; a strict problem may contain another one of its first level."""
     gain, wanted, power = combine_postures(model, rests)
@@ -139,6 +140,7 @@ def make_problem_table(
         "prove": lambda: (
             shift_goals(len(tables.loops), find_other_ranges(*shape)),
             shift_forms(len(tables.loops), *shape),
+            make_sampled_table(*shape) if sampled else None,
         ),
         "branches": make_branch_table(*shape) if begins_at_branch(options, tables) else None,
         "settings": list_settings(model, options, find_lightest(asked)),
@@ -293,6 +295,7 @@ def list_settings(model: Model, options: Options, least_weight: float = 1.0) -> 
         "stall_ratio": 1.0 - min(own["gain"], 1.0) * (1.0 - options.method.stall_ratio),  # of the share asked for
         "mode": MODES[options.mode],
         "searches": 1 + restarts,
+        "counted": int(options.restarts != "auto"),
         "seed": options.seed,
         "time_limit": -1.0 if options.time_limit is None else options.time_limit,
         "polish": int(options.method.polish),

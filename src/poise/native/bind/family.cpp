@@ -150,6 +150,19 @@ ClosedForm<double> read_closed(const nb::dict& form) {
 
 void take_closed(SolverData& to, const nb::dict& form) { to.closed.push_back(read_closed(form)); }
 
+void take_sampled(SolverData& to, const nb::object& form) {
+  if (form.is_none()) return;
+  const auto table = nb::cast<nb::dict>(form);
+  SampledForm sampled{read_closed(table), {}};
+  for (nb::handle entry : nb::cast<nb::list>(table["sampled"])) {
+    SampledAxis axis{{}, nb::cast<int>(entry["q"]), nb::cast<double>(entry["gain"]), nb::cast<double>(entry["bias"]),
+                     nb::cast<bool>(entry["behind"])};
+    read_axis(entry, axis.axis);
+    sampled.axes.push_back(axis);
+  }
+  to.sampled = std::make_shared<const SampledForm>(std::move(sampled));
+}
+
 void take_branches(SolverData& to, const nb::object& form) {
   if (form.is_none()) return;
   const auto table = nb::cast<nb::dict>(form);

@@ -11,6 +11,9 @@ FamilySpec<double> read_family(const nb::dict& table);
 // adds the closed form of a goal to a prepared problem
 void take_closed(SolverData& to, const nb::dict& form);
 
+// stores the closed form of a part of the only goal's chain, if any
+void take_sampled(SolverData& to, const nb::object& form);
+
 // stores the closed form whose nearest branch a solve begins at; None to begin at the start
 void take_branches(SolverData& to, const nb::object& form);
 

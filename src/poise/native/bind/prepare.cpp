@@ -163,6 +163,7 @@ void take_settings(SolverData& to, const nb::dict& table) {
   to.settings.gain = number("gain");
   to.mode = static_cast<Mode>(whole("mode"));
   to.searches = whole("searches");
+  to.counted = whole("counted") != 0;
   to.seed = static_cast<unsigned>(whole("seed"));
   to.time_limit = number("time_limit");
   to.span = number("span") * (1.0 - 1e-12);  // so that rounding of q never exceeds the allowed motion
@@ -364,6 +365,7 @@ void complete_proofs(PreparedSolver& solver) {
   const auto found = nb::cast<nb::tuple>(solver.prove());
   take_bounds(solver.data, nb::cast<nb::list>(found[0]));
   for (nb::handle entry : nb::cast<nb::list>(found[1])) take_closed(solver.data, nb::cast<nb::dict>(entry));
+  take_sampled(solver.data, found[2]);
 }
 
 void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table) {

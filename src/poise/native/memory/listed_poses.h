@@ -40,10 +40,30 @@ struct ListedPlace {
 
 // The memory of one list; it is reserved with the solver, or grows when the first one is made.
 struct ListMemory {
+  ListMemory() = default;
+  ListMemory(const ListMemory&) {}  // a copy of a solver makes room again when it lists
+  ListMemory& operator=(const ListMemory&) { return *this; }
   std::vector<ListAsk> asks;
   std::vector<ListedPose> poses;
   std::vector<ListedPlace> order;
   std::vector<double> q;
+  std::vector<double> from;  // the pose whose joints outside the chain are kept
+  double target[12];         // of a sampled form: the target without the motion of these joints
+};
+
+// A joint that a closed form leaves out: before its chain, or behind it in the axes of the goal's point.
+struct SampledAxis {
+  FamilyAxis<double> axis;
+  int q_index;
+  double gain, bias;
+  bool behind;
+};
+
+// The closed form of six or seven neighbouring joints of a longer chain, for sampled values of the others. These are in
+// the order in which their motion is taken off a target.
+struct SampledForm {
+  ClosedForm<double> form;
+  std::vector<SampledAxis> axes;
 };
 
 // The joints of the chain in a pose: their indices in q, their units, and their ranges.

@@ -9,7 +9,9 @@
 #pragma once
 #include <utility>
 
+#include "kernels/methods/turns.h"
 #include "run/keeping.h"
+#include "run/listed.h"
 
 namespace poise {
 namespace POISE_LEVEL {
@@ -36,6 +38,41 @@ bool take_end(SolverData& free, const S* q) {
   return free.state.best_reached = q != nullptr;
 }
 
+// Takes the motion of a joint by v off a target: E^-1 T, or T E^-1 for a joint behind the chain.
+void take_off(const SampledAxis& joint, S v, S* T) {
+  const FamilyAxis<S>& axis = joint.axis;
+  S R[9], way[3], at[3];  // of the inverse motion: R x + way
+  rotation_about(axis.h, axis.slides ? 0.0 : -v, R);
+  rotate(R, axis.p, at);
+  for (int k = 0; k < 3; ++k) way[k] = axis.slides ? -v * axis.h[k] : axis.p[k] - at[k];
+  if (joint.behind) {
+    rotate(T, way, way);
+    multiply(T, R, R);
+    std::copy_n(R, 9, T);
+  } else {
+    rotate(R, T + 9, T + 9);
+    multiply(R, T, T);
+  }
+  for (int k = 0; k < 3; ++k) T[9 + k] += way[k];
+}
+
+// Prepares a list of the poses of the only goal. The joints outside its chain are as at the start, those of a sampled
+// form at spread values after the first sample.
+void begin_list(SolverData& solver, const SolverData& free, const SampledForm* sampled, unsigned sample) {
+  solver.listed.from = solver.start;
+  if (free.goals[0].op == GOAL_POSE) std::copy_n(free.targets.data() + free.goals[0].target, 12, solver.listed.target);
+  for (std::size_t i = 0; sampled && i < sampled->axes.size(); ++i) {
+    const SampledAxis& joint = sampled->axes[i];
+    S& x = solver.listed.from[static_cast<std::size_t>(joint.q_index)];
+    for (int c = 0; c < free.n_v; ++c) {
+      const Freedom<S>& f = free.freedoms[static_cast<std::size_t>(c)];
+      if (f.q_index == joint.q_index)
+        x = sample > 0 ? seed_value(free, sample, c, 1.0) : minimum(maximum(x, f.lower), f.upper);
+    }
+    take_off(joint, joint.gain * x + joint.bias, solver.listed.target);
+  }
+}
+
 // Lists the poses of the only goal, in the order in which they are tried; returns their number.
 int list_candidates(SolverData& solver, const SolverData& free, const ClosedForm<double>& form, int values) {
   ListMemory& memory = solver.listed;
@@ -45,14 +82,13 @@ int list_candidates(SolverData& solver, const SolverData& free, const ClosedForm
   double near[7];  // for an angle, the equivalent value nearest to this
   read_joints(joints, posed ? solver.posture_wanted.data() : solver.start.data(), near);
   ListedRow row{memory.poses.data(), 0, static_cast<int>(memory.poses.size())};
-  const double* target = free.targets.data() + free.goals[0].target;
-  const int count = ask_poses(form, target, near, values, 0, memory.asks.data());
+  const int count = ask_poses(form, memory.target, near, values, 0, memory.asks.data());
   list_ops().list(form.spec, joints, memory.asks.data(), count, &row);
   for (int i = 0; i < row.count; ++i) {
     const ListedPose& pose = memory.poses[static_cast<std::size_t>(i)];
     S key = pose.far;
     if (posed) {
-      copy_configuration(solver.problem(), solver.start.data(), memory.q.data());
+      copy_configuration(solver.problem(), memory.from.data(), memory.q.data());
       place_joints(joints, pose.values, memory.q.data());
       key = posture_cost(solver.problem(), memory.q.data(), solver.posture(), solver.state.work.b);
     }
@@ -74,7 +110,7 @@ enum class Listing : int { FOUND, EMPTY, MISSED, BLOCKED };
 // Writes the configuration of a listed pose.
 void read_listed(SolverData& solver, const ListedJoints& joints, int i, double* q) {
   const ListedPlace& place = solver.listed.order[static_cast<std::size_t>(i)];
-  copy_configuration(solver.problem(), solver.start.data(), q);
+  copy_configuration(solver.problem(), solver.listed.from.data(), q);
   place_joints(joints, solver.listed.poses[static_cast<std::size_t>(place.at)].values, q);
 }
 
@@ -97,6 +133,7 @@ Listing start_at_listed(SolverData& solver, const SolverData& free, const Closed
       solver.colliding = count;
       return Listing::BLOCKED;
     }
+    if (keeping == Keeping::COLLIDES) keep_less_deep(solver, q, suspect);
   }
   solver.colliding = colliding == count && lists_all(solver, form) ? count : 0;
   return count > 0 ? Listing::MISSED : Listing::EMPTY;
@@ -169,8 +206,25 @@ Listing list_poses(SolverData& solver, SolverData& free, bool reached, Suspect& 
   return found == Listing::MISSED && last ? Listing::BLOCKED : found;
 }
 
+// Lists poses of the only goal at spread values of the joints outside the chain of its closed form, and now and then
+// tries to leave the least deep collision.
+Listing list_sampled(SolverData& solver, const SolverData& free, Suspect& suspect, Clock::time_point begun) {
+  const int samples = count_tries(solver, tuning.samples);
+  suspect.keeps = true;
+  for (int i = 0; i < samples && !late(solver, begun); ++i) {
+    begin_list(solver, free, free.sampled.get(), static_cast<unsigned>(i));
+    const Listing found = start_at_listed(solver, free, free.sampled->form, tuning.sampled_values, suspect, begun);
+    if (found == Listing::FOUND || found == Listing::BLOCKED) return found;
+    if (((i + 1) % tuning.samples_between != 0 && i + 1 != samples) || !(suspect.least > -HUGE_VAL)) continue;
+    suspect.least = -HUGE_VAL;
+    if (leave_collision(solver, begun)) return Listing::FOUND;
+  }
+  return Listing::MISSED;
+}
+
 bool find_candidate(SolverData& solver, SolverData& free, Clock::time_point begun) {
   Suspect suspect;
+  begin_list(solver, free, nullptr, 0);
   if (solver.limits.empty())
     return start_at_listed(solver, free, free.branches->form, 0, suspect, begun) == Listing::FOUND;
   const bool posed = !solver.posture_gain.empty();
@@ -185,15 +239,20 @@ bool find_candidate(SolverData& solver, SolverData& free, Clock::time_point begu
     solver.proved_unreachable = true;
     return false;
   }
+  solver.colliding = reached && is_blocked(solver, suspect);
+  if (solver.colliding > 0) return false;
+  if (free.sampled) {
+    const Listing found = list_sampled(solver, free, suspect, begun);
+    if (found != Listing::MISSED) return found == Listing::FOUND;
+  }
   if (lists_serve(free)) {
-    solver.colliding = reached && is_blocked(solver, suspect);
-    if (solver.colliding > 0) return false;
     const Listing found = list_poses(solver, free, reached, suspect, begun);
     if (found == Listing::FOUND) return true;
     if (found == Listing::BLOCKED || solver.proved_unreachable) return posed && start_at_end(solver, free, suspect);
   }
   if (posed && start_at_end(solver, free, suspect)) return true;
-  for (int search = 1; search < tuning.free_searches && !late(solver, begun); ++search) {
+  const int searches = count_tries(solver, tuning.free_searches);
+  for (int search = 1; search < searches && !late(solver, begun); ++search) {
     if (search_freely(free, search, begun) && start_at_end(solver, free, suspect)) return true;
   }
   if (solver.colliding == 0 || !lists_serve(free)) return false;

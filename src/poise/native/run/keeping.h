@@ -12,10 +12,13 @@ namespace {
 // How a pose meets the limits.
 enum class Keeping : int { KEPT, COLLIDES, BROKEN };
 
-// A link in collision with the world: in other poses of the same target it often is again.
+// A link in collision with the world: in other poses of the same target it often is again. With `keeps`, the least deep
+// pose in collision so far is kept in strict_state.here.q, and its gap here [m].
 struct Suspect {
   SurfaceData* surfaces = nullptr;
   int link = 0;
+  bool keeps = false;
+  S least = -HUGE_VAL;
 };
 
 // Whether a link is nearer to the world than `least` [m], in the pose of strict_state.there.
@@ -45,24 +48,38 @@ bool is_any_near(SolverData& solver, Suspect& suspect, S least) {
     const S* placements = solver.strict_state.there.placements;
     if (!(least_gap<NativePack<S>>(solver.limit_list(), surfaces.list(), placements, least, least) < least)) continue;
     const int links = static_cast<int>(surfaces.links.size());
-    suspect = {&surfaces, 0};
+    suspect.surfaces = &surfaces;
+    suspect.link = 0;
     // ends: after the last link
     while (suspect.link < links && !is_link_near(solver, suspect, least)) ++suspect.link;
-    if (suspect.link == links) suspect = {};
+    if (suspect.link == links) suspect.surfaces = nullptr;
     return true;
   }
   return false;
 }
 
-// Returns the smallest gap of a pose [m], or `least` if it is smaller than that.
-S measure_gap(SolverData& solver, const S* q, S least, Suspect& suspect) {
-  place_there(solver, q);
+// Returns the smallest gap of the pose of strict_state.there [m], or `least` if it is smaller than that.
+S measure_gap(SolverData& solver, S least, Suspect& suspect) {
   if (is_any_near(solver, suspect, least)) return least;
   S gap = HUGE_VAL;
   for (SurfaceData& surfaces : solver.surfaces)
     gap = least_gap<NativePack<S>>(solver.limit_list(), surfaces.list(), solver.strict_state.there.placements, gap,
                                    -HUGE_VAL);
   return gap;
+}
+
+// The same for any pose.
+S measure_gap(SolverData& solver, const S* q, S least, Suspect& suspect) {
+  place_there(solver, q);
+  return measure_gap(solver, least, suspect);
+}
+
+// Keeps the pose q of strict_state.there if it is less deep than the kept one.
+void keep_less_deep(SolverData& solver, const S* q, Suspect& suspect) {
+  const S gap = suspect.keeps ? measure_gap(solver, suspect.least, suspect) : suspect.least;
+  if (!(gap > suspect.least)) return;
+  suspect.least = gap;
+  copy_configuration(solver.problem(), q, solver.strict_state.here.q);
 }
 
 // Returns how a pose meets the limits; its errors are then in strict_state.there.

@@ -95,6 +95,7 @@ inline void reserve_list(const ClosedForm<double>& form, std::size_t n_q, ListMe
   memory.poses.resize(most_listed(form));
   memory.order.resize(memory.poses.size());
   memory.q.resize(n_q);
+  memory.from.resize(n_q);
 }
 
 // Whether the branches are all answers of the goals: there is one goal, and it has a closed form.

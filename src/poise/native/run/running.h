@@ -7,6 +7,7 @@
 #include "kernels/problem/chain.h"
 #include "run/history.h"
 #include "run/proofs.h"
+#include "run/strict/tuning.h"
 
 namespace poise {
 namespace POISE_LEVEL {
@@ -52,6 +53,12 @@ inline bool late(SolverData& solver) { return late(solver, solver.watch.begun); 
 inline int steps_left(const SolverData& solver) {
   const long long left = 1LL * solver.settings.max_steps * solver.total_searches - solver.total_steps;
   return static_cast<int>(std::clamp<long long>((left + 1) / 2, 0, 1000000000));
+}
+
+// The number of tries before a strict solve: the usual one, or the same share of a given number of searches.
+inline int count_tries(const SolverData& solver, int usual) {
+  constexpr int all = tuning.searches + tuning.free_searches;
+  return solver.counted ? std::max(1, static_cast<int>(1LL * usual * solver.searches / all)) : usual;
 }
 
 inline void count_pose(SolverData& solver) {

@@ -10,7 +10,7 @@
 //
 //   LEVEL --reached--------------------------------------------> its errors become the guard; the next level
 //     |                                                             ^                     |
-//     missed: searches from seeds, tuning.searches at most          |                     after the last one: POSTURE
+//     missed: searches from seeds, as many as given or a few        |                     after the last one: POSTURE
 //     |   RETURN for each level above --lost--> the next seed       |
 //     |   LEVEL --better--> the new best, else the next seed        |
 //     v                                                             |
@@ -122,6 +122,7 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
 // levels above is a stage of this one, independent of the levels below.
 void solve_level(SolverData& solver, int level, Clock::time_point begun) {
   StrictState& t = solver.strict_state;
+  const long long before = solver.watch.poses;
   set_bars(solver, level, Bars::TOLERANCE);
   bool reached = descend(solver, level, Descent::LEVEL, begun);
   keep_best(solver, level);
@@ -135,9 +136,15 @@ void solve_level(SolverData& solver, int level, Clock::time_point begun) {
   // goal of a lower level does not affect the levels above it
   const bool alone = single || is_hopeless(solver) || (level == 0 && solver.colliding > 0) ||
                      proved_unreachable(solver, cut_problem(solver, level).goals.n);
-  const int searches = alone ? 1 : std::min(solver.searches, tuning.searches);
+  const bool counted = solver.counted && level == 0;
+  const int most = counted ? solver.searches - solver.total_searches + 1 : std::min(solver.searches, tuning.searches);
+  const int searches = alone ? 1 : most;
   int same = 0;  // searches with the same result as the best one
-  for (int search = 1; search < searches && !reached && same < tuning.same_ends && !late(solver, begun); ++search) {
+  const auto tired = [&] {
+    const bool sought = level == 0 && solver.first && solver.watch.poses - before > tuning.search_poses;
+    return !counted && (sought || same >= tuning.same_ends);
+  };
+  for (int search = 1; search < searches && !reached && !tired() && !late(solver, begun); ++search) {
     const Search found = search_level(solver, level, search, begun);
     same +=
         found == Search::CAME && absolute(t.here.costs[level] - solver.best_cost) <= tuning.same_end * solver.best_cost;

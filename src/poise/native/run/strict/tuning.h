@@ -33,6 +33,10 @@ struct StrictTuning {
   int return_steps = 40;
   int searches = 8;                // for the built-in figure, no search after the eighth had a lower cost
   int free_searches = 32;          // without the limits, for a pose that keeps them
+  int search_poses = 600;          // with limits: after so many poses no search begins, unless their number is given
+  int samples = 96;                // of the joints outside the chain of a closed form,
+  int sampled_values = 4;          // each with so many values of its free joint;
+  int samples_between = 32;        // then the least deep collision of these is left
   int same_ends = 1;               // searches with the result of the best one, after which no more are made
   double posture_at_rest = 1e-12;  // a posture with a lower cost has arrived
 
