@@ -171,19 +171,20 @@ def list_numbers(region: Region) -> list[float]:
         return [SEGMENT, *region.start, *region.end, region.radius, *[0.0] * 9]
     if isinstance(region, PointRegion):  # the last number is its index among them
         return [OBSTACLE, *AXES, *region.center, *region.half, 0.0]
-    center = [0.5 * (a + b) for a, b in zip(region.start, region.end, strict=True)]
-    return [CYLINDER, *find_axes(region), *center, region.radius, 0.5 * region.length, 0.0, 0.0]
+    return [CYLINDER, *list_cylinder(*region.start, *region.end), region.radius, 0.5 * region.length, 0.0, 0.0]
 
 
-def find_axes(region: Cylinder) -> tuple[float, ...]:
-    """Return the axes of a cylinder along its own z axis, row by row."""
-    x, y, z = (b - a for a, b in zip(region.start, region.end, strict=True))
+def list_cylinder(ax: float, ay: float, az: float, bx: float, by: float, bz: float) -> tuple[float, ...]:
+    """Return the axes of a cylinder between two points along its own z axis, row by row, and its center."""
+    x, y, z = bx - ax, by - ay, bz - az
     across = math.hypot(x, y)
-    half = 0.5 * math.atan2(across, z)
-    if across == 0.0:
-        return AXES if z >= 0.0 else list_axes(0.0, 1.0, 0.0, 0.0)
-    sine = math.sin(half) / across
-    return list_axes(math.cos(half), -y * sine, x * sine, 0.0)
+    if across > 0.0:
+        half = 0.5 * math.atan2(across, z)
+        sine = math.sin(half) / across
+        axes = list_axes(math.cos(half), -y * sine, x * sine, 0.0)
+    else:
+        axes = AXES if z >= 0.0 else list_axes(0.0, 1.0, 0.0, 0.0)
+    return (*axes, 0.5 * (ax + bx), 0.5 * (ay + by), 0.5 * (az + bz))
 
 
 def list_axes(w: float, x: float, y: float, z: float) -> tuple[float, ...]:

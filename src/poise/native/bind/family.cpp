@@ -155,7 +155,10 @@ void take_sampled(SolverData& to, const nb::object& form) {
   const auto table = nb::cast<nb::dict>(form);
   SampledForm sampled{read_closed(table), {}};
   for (nb::handle entry : nb::cast<nb::list>(table["sampled"])) {
-    SampledAxis axis{{}, nb::cast<int>(entry["q"]), nb::cast<double>(entry["gain"]), nb::cast<double>(entry["bias"]),
+    SampledAxis axis{{},
+                     nb::cast<int>(entry["q"]),
+                     nb::cast<double>(entry["gain"]),
+                     nb::cast<double>(entry["bias"]),
                      nb::cast<bool>(entry["behind"])};
     read_axis(entry, axis.axis);
     sampled.axes.push_back(axis);

@@ -134,7 +134,8 @@ template <class A> void visit_options(A& archive, SolverData& d) {
   Settings<double>& s = d.settings;
   visit_plain(archive, s.method, s.limits, s.damping, s.damping_floor, s.reach, s.max_steps, s.stall_steps,
               s.stall_ratio, s.rounds, s.options, s.gain);
-  visit_plain(archive, d.mode, d.searches, d.counted, d.seed, d.time_limit, d.span, d.polish, d.extra, d.loose, d.tries);
+  visit_plain(archive, d.mode, d.searches, d.counted, d.seed, d.time_limit, d.span, d.polish, d.extra, d.loose,
+              d.tries);
 }
 
 // the bounds of reach, and the closed forms if they are known

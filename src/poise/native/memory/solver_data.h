@@ -152,7 +152,7 @@ struct SolverData {
   // options of the solve
   Settings<double> settings{};
   Mode mode = Mode::NEAREST;
-  int searches = 1;  // the first from the start, the others from seeds
+  int searches = 1;      // the first from the start, the others from seeds
   bool counted = false;  // whether that number was given; otherwise a strict solve makes fewer
   unsigned seed = 0;
   double time_limit = -1.0;  // seconds; negative for none
@@ -168,7 +168,7 @@ struct SolverData {
   std::size_t early_bounds = 0;            // number of bounds in `reachable` that are known before a search misses
   std::size_t bounds_used = 0;             // number of active ones: a reused solver gives the same result as a new one
   std::vector<ClosedForm<double>> closed;  // computed together with them
-  std::shared_ptr<const SampledForm> sampled;  // likewise; null unless the only goal has a longer chain than these
+  std::shared_ptr<const SampledForm> sampled;   // likewise; null unless the only goal has a longer chain than these
   std::shared_ptr<const BranchStart> branches;  // null if a solve begins at its start
   int tries = 20;                               // largest number of searches for the best pose if no pose reaches
 
