@@ -46,7 +46,8 @@ def make_crowd(model: poise.Model, rng: np.random.Generator) -> tuple[Clearance,
     q = model.random(rng)
     while Clearance().measure_gap(model, q) < 1e-3:
         q = model.random(rng)
-    tip, world = model.fk(q, "tip")[:3, 3], []
+    tip = model.fk(q, "tip")[:3, 3]
+    world: list[Sphere] = []
     while len(world) < 40:
         near = len(world) % 2 == 0
         at = tip + rng.uniform(-0.35, 0.35, 3) if near else rng.uniform((-0.9, -0.9, -0.2), (0.9, 0.9, 1.5))
