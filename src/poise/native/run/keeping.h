@@ -197,7 +197,7 @@ class ArcPoses {
       const S by = b.joints[k] - a.joints[k];
       most = maximum(most, absolute(joints_.period[k] > 0.0 ? std::remainder(by, whole_turn) : by / solver_.scale));
     }
-    return tuning.arc_lever * solver_.scale * most;
+    return arc_lever * solver_.scale * most;
   }
 
   void add(const ArcPart& part, std::vector<ArcPart>& to) const {

@@ -24,6 +24,7 @@ template <class T> POISE_FN T inside_of(const FamilyAxis<T>& axis, T value) {
 }
 
 constexpr double open_branch = 0.5;  // rad, m: a branch with a larger uncertainty stands for a curve of poses
+constexpr double arc_lever = 0.15;   // L per radian: way of a point for the largest motion of a joint along an arc
 constexpr double whole_turn = 2.0 * one_pi;
 // of a turn: of two equally near angles the lower one is chosen, regardless of rounding in double; float may choose either
 constexpr double half_turn = 0.5 + 1e-9;

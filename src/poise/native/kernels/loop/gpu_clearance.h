@@ -243,14 +243,20 @@ template <class P, class T, class IsClear> struct ListedNearest {
   }
 };
 
-// Answers a row by its listed poses, with a free joint at values over its range, which a team divides among its threads.
+// Answers a row by its listed poses, with a free joint at values over its range, which a team divides among its threads. It
+// is in collision if each of them is deeper than the tolerance of the goal and the way to the next one may lift it.
 template <class P, class E, class B, class T, class Team>
 POISE_FN void list_clear_row(const P& problem, const E& exact, const B& body, const DeviceRows<T, P::n_goals>& io,
                              const ClearanceCall<T>& clear, int row, Team team) {
   const ClosedForm<T>& form = P::closed(0);
   Suspect suspect;
+  bool shallow = false;
+  ClearanceCall<T> deeper = clear;
   const auto is_clear = [&](bool given, const T* q) {
-    return judge_row_gap(problem, body, io, clear, row, q, suspect, given) == Gap::CLEAR && given;
+    const Gap gap = judge_row_gap(problem, body, io, clear, row, q, suspect, given);
+    const bool asks = given && !shallow && gap == Gap::COLLIDES;
+    shallow = (judge_row_gap(problem, body, io, deeper, row, q, suspect, asks) == Gap::CLEAR && asks) || shallow;
+    return gap == Gap::CLEAR && given;
   };
   ListedNearest<P, T, decltype(is_clear)> listed{problem, is_clear, {}, {}, T(1e30), 0, false};
   T targets[P::n_targets];
@@ -262,10 +268,12 @@ POISE_FN void list_clear_row(const P& problem, const E& exact, const B& body, co
       question_of(form.spec, target_of<T>(targets + problem.goals[0].target, origin, rounding));
   const bool free = form.spec.free_joint != FREE_NONE;
   const FamilyScan<T> scan = free ? scan_of(question) : FamilyScan<T>{};
+  const T tolerance = T(exact.goals[0].tolerance[0] + exact.goals[0].tolerance[1] * P::scale);
   bool found = false;
   POISE_ROLLED
   for (int values = free ? first_values : 1; values <= finer_values && !found;
        values = free && values < finer_values ? finer_values : 1000) {
+    shallow = false;
     // ends: every round takes a value for each thread
     for (int i = team.rank();; i += team.size()) {
       T at = T(0), half = T(0);
@@ -274,13 +282,14 @@ POISE_FN void list_clear_row(const P& problem, const E& exact, const B& body, co
       if (given) {
         walk_branches(form.spec.chain, ask_of(question, at, T(0)), 1, all_branches,
                       [&](const FamilyLeaf<T>& leaf) { return listed.add(leaf, at); });
+        deeper.least = -tolerance - T(2.0 * arc_lever) * half * (form.spec.free.slides ? T(1) : T(P::scale));
       }
       listed.check(team);
     }
     found = team.lowest(listed.nearest < T(1e30)) >= 0;
   }
   const int winner = team.least(float(listed.nearest), 0.0f), count = team.sum(listed.count);
-  const bool open = team.lowest(listed.open || (may_be_placed && suspect.far)) >= 0;
+  const bool open = team.lowest(listed.open || shallow || (may_be_placed && suspect.far)) >= 0;
   if (found && team.rank() == winner) {
     store_pose(problem, io, row, listed.best);
     io.codes[row] = CODE_REACHED;

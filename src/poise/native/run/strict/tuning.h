@@ -44,7 +44,6 @@ struct StrictTuning {
   double arc_spacing = 0.1;  // of the first poses: rad, or tenths of the chain
   double arc_end = 1e-5;     // likewise, of the cells that contain an arc's end
   int arc_cells = 2000;      // at most
-  double arc_lever = 0.15;   // L per radian: way of a point for the largest motion of a joint; 0.1 found as many poses
   double arc_finest = 1e-5;  // of L: a shorter way is not divided
   double leads_out = 4.0;    // of the tolerance: from a deeper collision no descent within it is tried
 
