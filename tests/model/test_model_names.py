@@ -76,7 +76,7 @@ def test_names_are_any_text() -> None:
 def test_the_tree_shows_every_joint_once(model: poise.Model) -> None:
     lines = str(model).splitlines()
     assert len(lines) == 1 + len(model.frames)
-    assert f"{model.nv} degrees of freedom" in lines[0]
+    assert f"{model.nv} degree{'s' * (model.nv != 1)} of freedom" in lines[0]
     for joint in model.joints:
         shown = joint.name if joint.frame == joint.name else f"{joint.name} -> {joint.frame}"
         (line,) = [line for line in lines if f" {shown}  " in line]

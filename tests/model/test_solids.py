@@ -79,9 +79,9 @@ def test_a_solid_can_be_changed_in_one_number(solid: Any) -> None:
     ("make", "words"),
     [
         (Box, r"type Box\(size\) or Box\(center, size, rotation\)"),
-        (lambda: Box((0, 0, 0), (1, 1, 1), None, 3), "4 values"),
+        (lambda: Box((0, 0, 0), (1, 1, 1), None, 3), r"type Box\(size\) or Box"),
         (lambda: Sphere(0.1, 0.2, 0.3), r"type Sphere\(radius\) or Sphere\(center, radius\)"),
-        (lambda: Sphere(0.1, width=3), r"\['width'\]"),
+        (lambda: Sphere(0.1, width=3), r"Sphere\(0.1, width=\) is neither"),
         (lambda: Capsule(0.1), r"type Capsule\(radius, length\) or Capsule\(start, end, radius\)"),
     ],
 )

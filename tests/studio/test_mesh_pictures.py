@@ -164,7 +164,7 @@ def test_a_character_with_a_skin_on_few_parts_has_flesh_on_the_others(parts, gro
     skin = Skin(parts, np.tile(np.eye(4), (len(parts), 1, 1)), np.zeros((3, 1), np.uint16), np.ones((3, 1), np.float32))
     patch = Patch(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], np.uint32))
     look = Look((Piece(patch, parts[0], np.eye(4), skin),))
-    monkeypatch.setattr("poise.pictures.body.pieces.find_look", lambda _: look)
+    monkeypatch.setattr("poise.formats.meshes.looks.find_look", lambda _: look)
     drawn = {piece.frame for piece in find_pieces(model)}
     assert ({"elbow_l", "knee_r", "hip_l"} <= drawn) is grows
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from inspect import Parameter, Signature
 from typing import Any, TypedDict, TypeVar, cast
 
@@ -16,6 +16,7 @@ from poise.errors import InvalidValue, name_not_found
 from poise.keywords import make_unknown_argument
 from poise.limits.limit import Limit, name_limits
 from poise.methods import Method, find_method
+from poise.model import Model
 from poise.native import core
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Options",
     "SolveOptions",
     "check_whole",
+    "hold_closures",
     "keep_joints",
     "show_options",
 ]
@@ -130,6 +132,15 @@ class Options:
                 raise InvalidValue(f"{what} is {value!r}; it must be a positive number, or None.")
         if not isinstance(self.record, (bool, np.bool_)):
             raise InvalidValue(f"record is {self.record!r}; it must be True or False.")
+
+
+def hold_closures(model: Model, options: Options) -> Options:
+    """Return the options with the model's own closures as limits."""
+    if not model.closures or options.limit_handling == "off":
+        return options
+    from poise.limits.closed import add_closures
+
+    return replace(options, limits=add_closures(model, options.limits))
 
 
 def keep_joints(joints: Any) -> Any:

@@ -15,7 +15,6 @@ from poise.goals import Goal
 from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
 from poise.kinematics.pose import check_model
-from poise.limits.closed import add_closures
 from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.native import core
@@ -24,7 +23,7 @@ from poise.solvers.clock import Clock
 from poise.solvers.drivers import prepare, prepare_limits
 from poise.solvers.guess_starts import MISSED, goes_further, guess_goals, list_starts, prepare_guesses
 from poise.solvers.limit_tables import find_timed, refuse_timed, replace_world
-from poise.solvers.options import Options, SolveOptions, show_options
+from poise.solvers.options import Options, SolveOptions, hold_closures, show_options
 from poise.solvers.ready import check_awaited, identify, join_targets, put_back, read_options, take
 from poise.solvers.report.attainable import count_sizes
 from poise.solvers.report.history import History
@@ -110,8 +109,7 @@ class Solver:
         self.model = model
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
         self.row_names = order_goals(self.goals)
-        held = add_closures(model, options.limits) if options.limit_handling != "off" else options.limits
-        self._options = options = replace(options, limits=held) if len(held) > len(options.limits) else options
+        self._options = options = hold_closures(model, options)
         self._limit = options.time_limit
         self._start = model.rest
         self._timed = find_timed(options.limits) if options.limits else ()
