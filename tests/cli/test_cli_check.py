@@ -1,4 +1,4 @@
-"""`poise check` judges a student's file: right answers pass, each known mistake is described, and nothing hangs."""
+"""`check.py` of the course judges a file: right answers pass, known mistakes are described, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("typer")
-
-from typer.testing import CliRunner
-
+from check import main
 from course_answers import ANSWERS, SLIPS
-from poise.cli.app import app
-from poise.textbook.exercises import EXERCISES, judge_file
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, ("check", *words), env={"COLUMNS": "120", "NO_COLOR": "1"})
+from grader import EXERCISES, judge_file
 
 
 def read_function(number: int, text: str) -> Any:
@@ -137,35 +129,37 @@ def test_a_file_is_judged_by_name(tmp_path: Path) -> None:
     ("words", "said"), [(("15", "here.py"), "14 a whole body"), (("3", "no.py"), "no.py"), (("x", "here.py"), "x")]
 )
 def test_misuse_exits_with_2(
-    words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("here.py").write_text("", "utf-8")
-    shown = typed(*words)
-    assert shown.exit_code == 2
-    assert said in shown.output
+    with pytest.raises(SystemExit, match="2"):
+        main(words)
+    assert said in capfd.readouterr().err
 
 
 @pytest.mark.slow
-def test_the_command_runs_a_file_apart(tmp_path: Path) -> None:
+def test_the_command_runs_a_file_apart(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "answer.py"
-    path.write_text("print('mine')\n" + ANSWERS[4], "utf-8")
-    shown = typed("4", str(path))
-    assert (shown.exit_code, shown.stdout.count("\n")) == (0, 1), shown.output
-    assert json.loads(typed("4", str(path), "--json").stdout)["right"] is True
 
-    path.write_text("def transpose_step(jacobian, error):\n    return -jacobian.T @ error\n", "utf-8")
-    shown = typed("4", str(path), "--json")
-    assert shown.exit_code == 1
-    assert json.loads(shown.stdout)["right"] is False
+    def check(text: str, *words: str) -> tuple[int, str]:
+        path.write_text(text, "utf-8")
+        return main(("4", str(path), *words)), capfd.readouterr().out
 
-    path.write_text("def transpose_step(jacobian, error):\n    while True:\n        pass\n", "utf-8")
-    shown = typed("4", str(path), "--time-limit", "2")
-    assert shown.exit_code == 1
-    assert "transpose_step" in shown.output
-    assert "loop" in shown.output
-
-    path.write_text("import os\n\ndef transpose_step(jacobian, error):\n    os._exit(3)\n", "utf-8")
-    shown = typed("4", str(path))
-    assert shown.exit_code == 1
-    assert "exit code 3" in shown.output
+    right = "print('mine')\n" + ANSWERS[4]
+    code, shown = check(right)
+    assert (code, shown.count("\n")) == (0, 1), shown
+    assert json.loads(check(right, "--json")[1])["right"] is True
+    code, shown = check("def transpose_step(jacobian, error):\n    return -jacobian.T @ error\n", "--json")
+    assert (code, json.loads(shown)["right"]) == (1, False)
+    code, shown = check("def transpose_step(jacobian, error):\n    while True:\n        pass\n", "--time-limit", "2")
+    assert code == 1
+    assert "transpose_step" in shown
+    assert "loop" in shown
+    code, shown = check("import os\n\ndef transpose_step(jacobian, error):\n    os._exit(3)\n")
+    assert code == 1
+    assert "exit code 3" in shown

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 import poise
-from poise.cli.check import check_command
 from poise.cli.clips import lock_command, quality_command, track_command
 from poise.cli.console import COMMANDS
 from poise.cli.demo import demo_command
@@ -65,7 +64,6 @@ EXAMPLES: Examples = {
         "poise race snake100 --out race.png",
         "poise race --method lm --method dls --method ccd --out race.html",
     ],
-    check_command: ["poise check 3 my_solution.py", "poise check 14 my_solution.py --time-limit 120; echo $?"],
     doctor_command: ["poise doctor", "poise doctor --json"],
 }
 JOB_EXAMPLES: Examples = {

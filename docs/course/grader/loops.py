@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from grader.arm import Arm, draw_arm, name_arm
+from grader.case import ExerciseCase
 from poise.model import Model
 from poise.models import build
 from poise.textbook.bodies import forward_kinematics, integrate
-from poise.textbook.exercises.arm import Arm, draw_arm, name_arm
-from poise.textbook.exercises.case import ExerciseCase
 from poise.textbook.iteration import ccd_angle
 from poise.textbook.loop import list_ranged
 from poise.textbook.rotations import Array

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from grader.arm import Arm, draw_arm, name_arm
+from grader.case import ExerciseCase
 from poise.textbook.bodies import forward_kinematics
-from poise.textbook.exercises.arm import Arm, draw_arm, name_arm
-from poise.textbook.exercises.case import ExerciseCase
 from poise.textbook.frames import world_jacobian
 from poise.textbook.jacobians import generic_jacobian, numeric_jacobian
 from poise.textbook.rotations import Array, axis_rotation

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from poise.textbook.exercises.case import ExerciseCase
-from poise.textbook.exercises.control import ask_limited_step, ask_null_space_step, ask_two_goals
-from poise.textbook.exercises.kinematic import ask_cross_product_jacobian, ask_forward_kinematics, ask_numeric_jacobian
-from poise.textbook.exercises.loops import ask_ccd_sweep, ask_loop, ask_whole_body
-from poise.textbook.exercises.orientation import ask_euler_axes, ask_rotation_error
-from poise.textbook.exercises.steps import (
+from grader.case import ExerciseCase
+from grader.control import ask_limited_step, ask_null_space_step, ask_two_goals
+from grader.kinematic import ask_cross_product_jacobian, ask_forward_kinematics, ask_numeric_jacobian
+from grader.loops import ask_ccd_sweep, ask_loop, ask_whole_body
+from grader.orientation import ask_euler_axes, ask_rotation_error
+from grader.steps import (
     ask_damped_step,
     ask_pseudoinverse,
     ask_singular_pseudoinverse,

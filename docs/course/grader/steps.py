@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.textbook.exercises.arm import draw_arm, name_arm
-from poise.textbook.exercises.case import ExerciseCase
+from grader.arm import draw_arm, name_arm
+from grader.case import ExerciseCase
 from poise.textbook.inverses import damped_inverse, truncated_svd_inverse
 from poise.textbook.iteration import transpose_step
 from poise.textbook.jacobians import simple_jacobian

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.textbook.exercises.case import ExerciseCase
+from grader.case import ExerciseCase
 from poise.textbook.rotations import Array, axis_rotation, euler_axes, rotation_error, rotation_vector, unskew
 
 ORDERS = ("XYZ", "ZYX", "ZXY", "YXZ", "ZXZ")

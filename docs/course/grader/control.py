@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from grader.arm import draw_arm, name_arm
+from grader.case import ExerciseCase
 from poise.textbook.control import controlled_step, null_space_projector
-from poise.textbook.exercises.arm import draw_arm, name_arm
-from poise.textbook.exercises.case import ExerciseCase
 from poise.textbook.inverses import truncated_svd_inverse
 from poise.textbook.iteration import frozen_step
 from poise.textbook.jacobians import simple_jacobian

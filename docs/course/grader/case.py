@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+import poise
 from poise.textbook.rotations import Array
 
-HERE, POISE = (str(Path(__file__).parents[k]) + os.sep for k in (0, 2))
+POISE, HERE = (str(Path(file).parent) + os.sep for file in (poise.__file__, __file__))
 SOLVING = ("answers", "batch", "methods", "motion", "rig", "solvers", "textbook")  # packages that contain the answers
 
 
@@ -26,12 +27,12 @@ def watch_calls() -> Iterator[list[str]]:
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         code, caller = frame.f_code, frame.f_back
-        if event != "call" or called or not code.co_filename.startswith(POISE) or code.co_filename.startswith(HERE):
+        if event != "call" or called or not code.co_filename.startswith(POISE):
             return
         package = Path(code.co_filename[len(POISE) :]).parts[0]
         if caller is not None and caller.f_code.co_filename == f"{POISE}keywords.py":  # it only checks the arguments
             caller = caller.f_back
-        outside = caller is None or not caller.f_code.co_filename.startswith(POISE)
+        outside = caller is None or not caller.f_code.co_filename.startswith((POISE, HERE))
         if package in SOLVING and outside and code.co_name != "<module>":  # an import calls no function
             called.append(f"poise.{package}")
 
