@@ -22,7 +22,7 @@ except cp.cuda.runtime.CUDARuntimeError:
 pytestmark = pytest.mark.skipif(COUNT == 0, reason="no CUDA device on this machine")
 
 TOLERANCE = (1e-4, 1e-3)
-INVALID, IN_COLLISION = 5, 6
+STALLED, INVALID, IN_COLLISION = 1, 5, 6
 WORLD: tuple[Any, ...] = (
     HalfSpace((0, 0, -0.05), (0, 0, 1)),
     Box((0.45, 0.0, 0.2), (0.3, 0.5, 0.04), name="table"),
@@ -73,6 +73,14 @@ def test_answers_are_clear_where_regions_and_bases_are(name: str, dtype: str, co
     assert (codes == IN_COLLISION).any()
 
 
+def check_agrees(batch: poise.BatchSolution, cpu: poise.BatchSolution) -> None:
+    """The same rows are reached; a GPU leaves more rows open, and calls none in collision that the CPU reaches."""
+    codes = batch.codes.get()[: len(cpu.codes)]
+    assert np.mean((codes == 0) == cpu.reached) > 0.97
+    assert np.mean((codes == cpu.codes) | (codes == STALLED)) > 0.97
+    assert not cpu.reached[codes == IN_COLLISION].any()
+
+
 @pytest.mark.parametrize("name", ["panda", "ur5e"])
 def test_point_clouds_and_convex_meshes(name: str) -> None:
     model, targets, places, base = make_batch(name, 5000)
@@ -85,13 +93,13 @@ def test_point_clouds_and_convex_meshes(name: str) -> None:
     batch = solver.solve(cp.asarray(local))
     q, reached = batch.q.get().astype(np.float64), batch.reached.get()
     assert (limit.measure_gap(model, q[reached]) > limit.distance).all()
-    assert np.mean(batch.codes.get()[:1000] == solver.solve(local[:1000]).codes) > 0.97
+    check_agrees(batch, solver.solve(local[:1000]))
     given = {"rock": places["table"], "point cloud": places["cylinder"]}
     placed = solver.solve(
         cp.asarray(targets), places={k: cp.asarray(T) for k, T in given.items()}, base=cp.asarray(base)
     )
     cpu = solver.solve(targets[:1000], places={k: T[:1000] for k, T in given.items()}, base=base[:1000])
-    assert np.mean(placed.codes.get()[:1000] == cpu.codes) > 0.97
+    check_agrees(placed, cpu)
 
 
 def test_places_alone_and_a_base_alone_and_float_transforms() -> None:

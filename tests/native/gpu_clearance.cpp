@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
   for (int row = 0; row < rows; ++row) move_row_targets(exact, io, clear, row);
   io.targets[0] = moved.data();
   const auto check = [&](int row) {
-    if (codes[static_cast<std::size_t>(row)] != CODE_IN_COLLISION) check_row(exact, io, row);
+    if (codes[static_cast<std::size_t>(row)] != ROW_IN_COLLISION) check_row(exact, io, row);
     return check_clear_row(exact, moving, io, clear, row);
   };
   for (int row = 0; row < rows; ++row) {

@@ -20,8 +20,8 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
 
 
 @pytest.fixture(scope="module")
-def flows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
-    return read_figures(compile_program("flows", tmp_path_factory.mktemp("flows")))
+def interval_figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
+    return read_figures(compile_program("interval_numbers", tmp_path_factory.mktemp("intervals")))
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -36,13 +36,13 @@ def test_every_joint_of_every_pose_within_the_errors_is_within_the_slack_of_a_br
 
 
 @pytest.fixture(scope="module")
-def abreast(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
-    return read_figures(compile_program("abreast", tmp_path_factory.mktemp("abreast")))
+def packed_figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
+    return read_figures(compile_program("packed_queries", tmp_path_factory.mktemp("packed")))
 
 
 @pytest.mark.parametrize("plan", PLANS)
-def test_questions_side_by_side_are_answered_as_each_alone(abreast: dict[str, list[float]], plan: str) -> None:
-    tried, found, lost, off, odd = abreast[plan]
+def test_questions_side_by_side_are_answered_as_each_alone(packed_figures: dict[str, list[float]], plan: str) -> None:
+    tried, found, lost, off, odd = packed_figures[plan]
     assert tried > 4000
     assert found > tried  # branches, of which most questions have several
     assert lost == 0
@@ -52,9 +52,9 @@ def test_questions_side_by_side_are_answered_as_each_alone(abreast: dict[str, li
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_in_a_cell_of_the_free_joint_every_pose_is_within_the_bounds_of_the_second_order(
-    flows: dict[str, list[float]], plan: str
+    interval_figures: dict[str, list[float]], plan: str
 ) -> None:
-    tried, lost, sure, empty, compared, slow, odd = flows[plan]
+    tried, lost, sure, empty, compared, slow, odd = interval_figures[plan]
     assert tried > 5000
     assert lost == 0  # each pose within the tolerances is held by a branch, where that may be inside
     assert sure > tried // 4

@@ -24,25 +24,24 @@ from poise.solvers import Solver
 
 __all__ = ["DeviceBatch", "is_on_device"]
 
-METHOD, PATH_JOINT, SCALE_JOINT = 5, 14, 15
 DEVICE_TAILS = {**TAILS, ALIGN: (3,), LOOK: (3,), BALANCE: (4,)}
 DEVICE_WORDS = {**WORDS, ALIGN: "directions", LOOK: "points"}
-REFUSALS = {  # by the value of `Refusal` in native/run/batch/batch.h
-    1: "closed loops are not supported on a GPU",
-    2: "{goal}, and a GPU supports only Reach, Orient, Align, LookAt and one Balance",
-    3: "{goal} with a Range, which has no kernel on a GPU",
-    4: "{goal} of a third priority, and a GPU supports only two",
-    METHOD: "method {method} is not supported on a GPU; use the default method",
-    6: "limit_handling={handling} is not supported on a GPU; use 'active', 'clamp' or 'off'",
-    7: "joint {joint} has a cone; a GPU supports only joint ranges",
-    8: "limit {limit} is not supported on a GPU; only joint ranges and one Clearance are",
-    9: "a posture with a power above 2 is not supported on a GPU",
-    10: "mode='continuous' is not supported on a GPU",
-    11: "time_limit= is not supported on a GPU, where all rows run at once",
-    12: "record=True is not supported on a GPU",
-    13: "no movable joint affects a goal, so a GPU has nothing to solve",
-    PATH_JOINT: "joint {joint} follows a path, which is not supported on a GPU",
-    SCALE_JOINT: "joint {joint} is a uniform_scale joint; a GPU supports only rigid bodies",
+REFUSALS = {
+    core.Refusal.LOOP: "closed loops are not supported on a GPU",
+    core.Refusal.GOAL_KIND: "{goal}, and a GPU supports only Reach, Orient, Align, LookAt and one Balance",
+    core.Refusal.GOAL_RANGE: "{goal} with a Range, which has no kernel on a GPU",
+    core.Refusal.GOAL_LEVEL: "{goal} of a third priority, and a GPU supports only two",
+    core.Refusal.METHOD: "method {method} is not supported on a GPU; use the default method",
+    core.Refusal.HANDLING: "limit_handling={handling} is not supported on a GPU; use 'active', 'clamp' or 'off'",
+    core.Refusal.CONE: "joint {joint} has a cone; a GPU supports only joint ranges",
+    core.Refusal.LIMIT: "limit {limit} is not supported on a GPU; only joint ranges and one Clearance are",
+    core.Refusal.POWER: "a posture with a power above 2 is not supported on a GPU",
+    core.Refusal.MODE: "mode='continuous' is not supported on a GPU",
+    core.Refusal.TIME: "time_limit= is not supported on a GPU, where all rows run at once",
+    core.Refusal.RECORD: "record=True is not supported on a GPU",
+    core.Refusal.STILL: "no movable joint affects a goal, so a GPU has nothing to solve",
+    core.Refusal.PATH_JOINT: "joint {joint} follows a path, which is not supported on a GPU",
+    core.Refusal.SCALE_JOINT: "joint {joint} is a uniform_scale joint; a GPU supports only rigid bodies",
 }
 
 
@@ -171,7 +170,9 @@ def check_served(solver: Solver, solutions: int) -> Solver:
     """
     free = drop_clearance(solver)
     native = free.problem
-    cause, goal, place = core.refused_by_device(native) if isinstance(native, core.Solver) else (METHOD, "", -1)
+    cause, goal, place = (
+        core.refused_by_device(native) if isinstance(native, core.Solver) else (core.Refusal.METHOD, "", -1)
+    )
     if not cause and free is not solver:
         cause, place = find_bent_joint(solver)
     if cause:
@@ -195,11 +196,11 @@ def list_fixed(solver: Solver) -> list[Any]:
     return [(each.a, each.b, each.radius) for each in (*parts.capsules, *parts.above)]
 
 
-def find_bent_joint(solver: Solver) -> tuple[int, int]:
+def find_bent_joint(solver: Solver) -> tuple[core.Refusal, int]:
     """Return the refusal of a joint that moves a surface and that a GPU does not support, and its place in q."""
-    kinds = {core.Primitive.PATH: PATH_JOINT, core.Primitive.SCALE: SCALE_JOINT}
+    kinds = {core.Primitive.PATH: core.Refusal.PATH_JOINT, core.Primitive.SCALE: core.Refusal.SCALE_JOINT}
     joints = core.problem_of(solver.problem, False)["primitives"]
-    return next(((kinds[p["kind"]], int(p["q_index"])) for p in joints if p["kind"] in kinds), (0, -1))
+    return next(((kinds[p["kind"]], int(p["q_index"])) for p in joints if p["kind"] in kinds), (core.Refusal.NONE, -1))
 
 
 def drop_clearance(solver: Solver) -> Solver:

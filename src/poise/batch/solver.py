@@ -49,8 +49,8 @@ class BatchSolver:
         restarts: The number of further searches after a failed one, from spread seeds; "auto" lets the method decide.
         seed: Seed of the restarts; the same seed gives the same answer.
         threads: The number of threads (default: one per core). The answers do not depend on it.
-        dtype: "float64" (the default for numpy arrays), or "float32": searched and returned in float32, checked in
-            float64. Arrays on a GPU use float32 by default.
+        dtype: "float64" (the default for numpy arrays), or "float32": searched in float64, rounded inside the
+            ranges and checked again. Arrays on a GPU use float32 by default.
         solutions: Up to this many distinct answers per row, nearest to its start first.
         turns: Count poses that differ by whole turns as different answers; such batches run row by row in Python.
         options: method, limits, limit_handling, joints, stiffness, max_steps, time_limit, step_limit and mode, as in
@@ -331,8 +331,8 @@ def solve_batch(
         restarts: The number of further searches after a failed one, from spread seeds; "auto" lets the method decide.
         seed: Seed of the restarts; the same seed gives the same answer.
         threads: The number of threads (default: one per core). The answers do not depend on it.
-        dtype: "float64" (the default for numpy arrays), or "float32": searched and returned in float32, checked in
-            float64. Arrays on a GPU use float32 by default.
+        dtype: "float64" (the default for numpy arrays), or "float32": searched in float64, rounded inside the
+            ranges and checked again. Arrays on a GPU use float32 by default.
         solutions: Up to this many distinct answers per row, nearest to its start first; arrays become (B, k, ...).
         turns: With `solutions`: count poses that differ by whole turns as different answers; otherwise only the one
             nearest to the start is returned. Such batches run row by row in Python.

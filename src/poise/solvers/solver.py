@@ -224,7 +224,7 @@ class Solver:
     def _set_time_limit(self, seconds: float | None) -> None:
         """Replace the time limit [s] of later calls, with the time left to a call that makes several searches."""
         self._limit = seconds
-        self._native.heed(-1.0 if seconds is None else seconds)
+        self._native.set_time_limit(-1.0 if seconds is None else seconds)
 
     def step(
         self,

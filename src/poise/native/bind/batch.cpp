@@ -65,10 +65,9 @@ class Crew {
     const bool limited = job.solutions == 1 && limited_lanes_serve(*job.solver);
     const bool lanes = limited || (lanes_serve(*job.solver) && (job.solutions > 1 || lanes_pay(*job.solver)));
     const SolverData& searched = limited ? *job.solver->first : *job.solver;
-    if (lanes && job.q32) f32_ = std::make_unique<LaneProblem<float>>(searched);
-    if (lanes && !job.q32) f64_ = std::make_unique<LaneProblem<double>>(searched);
-    const int width = f32_ ? batch_ops().lanes32 : f64_ ? batch_ops().lanes64 : 1;
-    for (std::size_t t = 0; t < count; ++t) workers_.push_back(std::make_unique<Worker>(job, width));
+    if (lanes) lanes_ = std::make_unique<LaneProblem<double>>(searched);
+    for (std::size_t t = 0; t < count; ++t)
+      workers_.push_back(std::make_unique<Worker>(job, lanes ? batch_ops().lanes : 1));
   }
   ~Crew() {
     job_.stop = true;
@@ -78,10 +77,8 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
 
   void work(std::size_t t) {
-    if (f32_) {
-      batch_ops().run32(*workers_[t], *f32_);
-    } else if (f64_) {
-      batch_ops().run64(*workers_[t], *f64_);
+    if (lanes_) {
+      batch_ops().run(*workers_[t], *lanes_);
     } else {
       run_alone(*workers_[t]);
     }
@@ -106,8 +103,7 @@ class Crew {
 
  private:
   BatchJob& job_;
-  std::unique_ptr<LaneProblem<float>> f32_;
-  std::unique_ptr<LaneProblem<double>> f64_;
+  std::unique_ptr<LaneProblem<double>> lanes_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
   std::mutex mutex_;
@@ -201,7 +197,7 @@ bool limited_lists_serve(const PreparedSolver& solver) {
 AnyTuple why_not(const PreparedSolver& solver) {
   const Refused why = refused_by_device(solver.data);
   const std::string goal = why.goal < 0 ? std::string() : solver.names[static_cast<std::size_t>(why.goal)];
-  return nb::make_tuple(static_cast<int>(why.cause), goal, why.q_index);
+  return nb::make_tuple(why.cause, goal, why.q_index);
 }
 
 }  // namespace

@@ -89,6 +89,24 @@ void bind_codes(nb::module_& m) {
       .value("INVALID", ROW_INVALID)
       .value("IN_COLLISION", ROW_IN_COLLISION);
 
+  nb::enum_<Refusal>(m, "Refusal", nb::is_arithmetic(), "Why a GPU does not support a problem.")
+      .value("NONE", Refusal::NONE)
+      .value("LOOP", Refusal::LOOP)
+      .value("GOAL_KIND", Refusal::GOAL_KIND)
+      .value("GOAL_RANGE", Refusal::GOAL_RANGE)
+      .value("GOAL_LEVEL", Refusal::GOAL_LEVEL)
+      .value("METHOD", Refusal::METHOD)
+      .value("HANDLING", Refusal::HANDLING)
+      .value("CONE", Refusal::CONE)
+      .value("LIMIT", Refusal::LIMIT)
+      .value("POWER", Refusal::POWER)
+      .value("MODE", Refusal::MODE)
+      .value("TIME", Refusal::TIME)
+      .value("RECORD", Refusal::RECORD)
+      .value("STILL", Refusal::STILL)
+      .value("PATH_JOINT", Refusal::PATH_JOINT)
+      .value("SCALE_JOINT", Refusal::SCALE_JOINT);
+
   nb::enum_<FamilyPlan>(m, "FamilyPlan", nb::is_arithmetic(), "How a closed form solves the first three axes, or four.")
       .value("PARALLEL_LAST", PLAN_PARALLEL_LAST)
       .value("MEET_FIRST", PLAN_MEET_FIRST)

@@ -53,7 +53,7 @@ class Use {
 };
 
 // sets the time limit of the following calls; negative for none
-inline void heed(PreparedSolver& solver, double seconds) {
+inline void set_time_limit(PreparedSolver& solver, double seconds) {
   const Use use(solver);
   for (SolverData* d = &solver.data; d; d = d->first) d->time_limit = seconds;
 }

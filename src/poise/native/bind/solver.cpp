@@ -368,7 +368,7 @@ void bind_solver(nb::module_& m) {
       .def("state", state_of)
       .def("sizes", sizes_of)
       .def("complete_proofs", complete_all_proofs, nb::arg("early") = true)
-      .def("heed", heed, nb::arg("seconds"))
+      .def("set_time_limit", set_time_limit, nb::arg("seconds"))
       .def("history", history_of)
       .def("effort", effort_of)
       .def("rows_jacobian", rows_jacobian, nb::arg("q"));

@@ -283,7 +283,7 @@ extern "C" __global__ void __launch_bounds__(128) check_clear(const Given given,
   const int step = static_cast<int>(gridDim.x * blockDim.x);
   for (int k = row_of_thread(); k < count; k += step) {
     const int row = clear.last ? left.rows[k] : k;
-    if (clear.last && io.codes[row] != CODE_IN_COLLISION) end_row</*FINISH*/, false>(io, row);
+    if (clear.last && io.codes[row] != ROW_IN_COLLISION) end_row</*FINISH*/, false>(io, row);
     if (check_clear_row(exact, moving, io, clear, row)) left.add(row);
   }
 }

@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/closed/abreast.h"
-#include "kernels/closed/flow_cell.h"
+#include "kernels/closed/interval_cell.h"
+#include "kernels/closed/packed_queries.h"
 #include "run/arcs.h"
 
 namespace poise {
@@ -74,7 +74,7 @@ template <class S> class ArcSearch {
   // the span of each lane
   struct Parts {
     double low[lanes], high[lanes], from[lanes], to[lanes];
-    explicit Parts(const FlowSpan<S>& span) {
+    explicit Parts(const IntervalSpan<S>& span) {
       scatter_row(span.low, low);
       scatter_row(span.high, high);
       scatter_row(span.from, from);

@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "kernels/closed/abreast.h"
+#include "kernels/closed/packed_queries.h"
 #include "run/listed.h"
 
 namespace poise {
@@ -57,8 +57,8 @@ template <class S, class F> POISE_LARGE_FN void write_lanes(const ListedJoints& 
   }
 }
 
-template <class S> POISE_LARGE_FN void list_abreast(const FamilySpec<double>& form, const ListedJoints& joints,
-                                                    const ListAsk* asks, int count, ListedRow* out) {
+template <class S> POISE_LARGE_FN void list_packed(const FamilySpec<double>& form, const ListedJoints& joints,
+                                                   const ListAsk* asks, int count, ListedRow* out) {
   constexpr int lanes = ScalarTraits<S>::lanes;
   const FamilySpec<S> spec = spread_spec<S>(form);
   for (int first = 0; first < count; first += lanes) {
@@ -94,8 +94,8 @@ template <class S> POISE_LARGE_FN mask_t<S> may_be_at(const ListedJoints& joints
 }
 
 // The nearest branch of each query without a free joint, to out[row].
-template <class S> POISE_LARGE_FN void list_nearest_abreast(const FamilySpec<double>& form, const ListedJoints& joints,
-                                                            const ListAsk* asks, int count, NearestPose* out) {
+template <class S> POISE_LARGE_FN void list_nearest_packed(const FamilySpec<double>& form, const ListedJoints& joints,
+                                                           const ListAsk* asks, int count, NearestPose* out) {
   constexpr int lanes = ScalarTraits<S>::lanes;
   const FamilySpec<S> spec = spread_spec<S>(form);
   const S none = S(HUGE_VAL);

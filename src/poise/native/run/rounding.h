@@ -47,11 +47,6 @@ inline void round_ball(const ConeSpec<double>& cone, const double* exact, double
   }
 }
 
-// joints that no goal depends on, in single precision
-inline void round_idle(const SolverData& solver, double* q) {
-  for (const Freedom<double>& f : solver.idle) q[f.q_index] = single_inside(q[f.q_index], f);
-}
-
 // a whole configuration in single precision
 inline void round_pose(const SolverData& solver, double* q) {
   for (const ConeSpec<double>& cone : solver.cones) {
@@ -65,7 +60,7 @@ inline void round_pose(const SolverData& solver, double* q) {
   for (const Freedom<double>& f : solver.freedoms) {
     if (f.q_index >= 0) q[f.q_index] = single_inside(q[f.q_index], f);
   }
-  round_idle(solver, q);
+  for (const Freedom<double>& f : solver.idle) q[f.q_index] = single_inside(q[f.q_index], f);
   for (int k = 0; k < solver.n_q; ++k) q[k] = static_cast<double>(static_cast<float>(q[k]));
 }
 

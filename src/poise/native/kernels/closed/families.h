@@ -19,7 +19,7 @@
 // no pose exists. `room` is a margin for rounding: a hundred thousand times the loss of a few dozen operations in
 // double.
 //
-// If a joint before or after the six moves, everything is known to second order (flow_cell.h): the same walk with other
+// If a joint before or after the six moves, everything is known to second order (interval_cell.h): the same walk with other
 // numbers.
 #pragma once
 #include "kernels/closed/wrist.h"
@@ -242,14 +242,14 @@ template <class K, class F> POISE_FN bool walk_plan(FamilyWalk<K>& walk, F& visi
 // Calls visit(leaf) for every branch of `wanted` that is not excluded, until it returns true; returns whether it did.
 template <class T, class F> POISE_LARGE_FN bool walk_branches(const FamilyChain<T>& chain, const FamilyAsked<T>& asked,
                                                               int cuts, unsigned wanted, F&& visit) {
-  FamilyWalk<Still<T>> walk{chain, asked, cuts, wanted, choices_of(chain), {}, {}};
+  FamilyWalk<Fixed<T>> walk{chain, asked, cuts, wanted, choices_of(chain), {}, {}};
   return walk_plan(walk, visit);
 }
 
 // Calls visit(leaf) for the branches of `sides`, one per lane, unless all are excluded.
 template <class T, class F> POISE_LARGE_FN void walk_chosen(const FamilyChain<T>& chain, const FamilyAsked<T>& asked,
                                                             const BranchSides<T, true>& sides, F&& visit) {
-  FamilyWalk<Chosen<Still<T>>> walk{chain, asked, 1, all_branches, choices_of(chain), {}, sides};
+  FamilyWalk<Chosen<Fixed<T>>> walk{chain, asked, 1, all_branches, choices_of(chain), {}, sides};
   walk_plan(walk, visit);
 }
 

@@ -1,7 +1,7 @@
 // wrist.h: parts of the plans of families.h: the wrist's last three joints, two rotations about intersecting axes, two
 // about parallel ones.
 #pragma once
-#include "kernels/closed/walk.h"
+#include "kernels/closed/branch_tree.h"
 
 namespace poise {
 

@@ -80,7 +80,7 @@ template <class P, class T> POISE_FN bool place_row(const P& problem, const Sett
   const bool found = there || find_nearest(problem, posture, targets, start, q);
   store_pose(problem, io, row, found ? q : start);
   const bool left = !there && !(found && serves(problem, settings, q, targets));
-  io.codes[row] = left ? CODE_OUT_OF_STEPS : CODE_REACHED;
+  io.codes[row] = left ? ROW_OUT_OF_STEPS : ROW_REACHED;
   io.steps[row] = there || left ? 0 : 1;
   io.searches[row] = left ? 0 : 1;
   return left;

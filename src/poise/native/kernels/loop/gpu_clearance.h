@@ -68,16 +68,16 @@ template <class P, class B, class T> POISE_FN bool check_clear_row(const P& prob
                                                                    const ClearanceCall<double>& clear, int row) {
   const bool last = clear.last != 0, reached = io.reached[row];
   const signed char code = io.codes[row];
-  if (code == CODE_INVALID || code == CODE_IN_COLLISION) return false;
+  if (code == ROW_INVALID || code == ROW_IN_COLLISION) return false;
   Suspect suspect;
   const Gap gap = judge_row_gap(problem, body, io, clear, row, static_cast<const T*>(nullptr), suspect);
   if (gap == Gap::CLEAR) return false;
   io.reached[row] = false;
   if (reached && gap != Gap::BLOCKED && !last) {
-    io.codes[row] = CODE_STALLED;
+    io.codes[row] = ROW_STALLED;
     return true;
   }
-  answer_start(problem, io, row, !reached ? code : gap == Gap::BLOCKED ? CODE_IN_COLLISION : CODE_STALLED);
+  answer_start(problem, io, row, !reached ? code : gap == Gap::BLOCKED ? ROW_IN_COLLISION : ROW_STALLED);
   return false;
 }
 
@@ -94,7 +94,7 @@ POISE_FN void gather_clear_row(const P& problem, const Settings<T>& settings, co
   int first = io.searches[row], steps = io.steps[row];
   RowCount at{row, first, searches, 0, 1e30f, 1e30f};
   load_start(problem, io, row, start);
-  const bool stalled = team.lowest(io.codes[row] == CODE_STALLED) >= 0;
+  const bool stalled = team.lowest(io.codes[row] == ROW_STALLED) >= 0;
   if (!stalled || first >= searches || !begin_search(problem, io, searches, memory, state, at)) return;
   for (bool found = false; first < at.last && !found;) {
     const int mine = first + team.rank();
@@ -125,7 +125,7 @@ POISE_FN void gather_clear_row(const P& problem, const Settings<T>& settings, co
     const int winner = team.least(good ? far : 1e38f, 0.0f);
     if (found && team.rank() == winner) {
       store_pose(problem, io, row, memory.best_q);
-      io.codes[row] = CODE_REACHED;
+      io.codes[row] = ROW_REACHED;
     }
     steps += team.sum(takes_part ? int(state.steps) : 0);
     first = first + team.size() < at.last ? first + team.size() : at.last;
@@ -171,7 +171,7 @@ template <class Io, class IsClear, class Next> struct ClearSearches {
     found = is_set(search.state.reached) && is_clear(row, search.memory.best_q);
     if (!found) return;
     search.store(io, row);
-    if (search.team.rank() == 0) io.codes[row] = CODE_REACHED;
+    if (search.team.rank() == 0) io.codes[row] = ROW_REACHED;
   }
 };
 
@@ -282,7 +282,7 @@ POISE_FN void list_clear_row(const P& problem, const E& exact, const B& body, co
       if (given) {
         walk_branches(form.spec.chain, ask_of(question, at, T(0)), 1, all_branches,
                       [&](const FamilyLeaf<T>& leaf) { return listed.add(leaf, at); });
-        deeper.least = -tolerance - T(2.0 * arc_lever) * half * (form.spec.free.slides ? T(1) : T(P::scale));
+        deeper.least = -tolerance - T(arc_lever) * half * (form.spec.free.slides ? T(1) : T(P::scale));
       }
       listed.check(team);
     }
@@ -292,10 +292,9 @@ POISE_FN void list_clear_row(const P& problem, const E& exact, const B& body, co
   const bool open = team.lowest(listed.open || shallow || (may_be_placed && suspect.far)) >= 0;
   if (found && team.rank() == winner) {
     store_pose(problem, io, row, listed.best);
-    io.codes[row] = CODE_REACHED;
+    io.codes[row] = ROW_REACHED;
   }
-  if (!found && count > 0 && !open && clear.certain && team.rank() == 0)
-    answer_start(exact, io, row, CODE_IN_COLLISION);
+  if (!found && count > 0 && !open && clear.certain && team.rank() == 0) answer_start(exact, io, row, ROW_IN_COLLISION);
 }
 
 }  // namespace poise

@@ -66,7 +66,7 @@ template <class P, class T, class Next, class Leave> struct MissedRows {
     if (verdict == Verdict::OPEN) {
       leave(row);
     } else {
-      io.codes[row] = verdict == Verdict::PROVED ? CODE_UNREACHABLE : CODE_REACHED;
+      io.codes[row] = verdict == Verdict::PROVED ? ROW_UNREACHABLE : ROW_REACHED;
     }
   }
 };
@@ -88,6 +88,6 @@ POISE_FN void decide_rows_together(const P& problem, const DeviceRows<T, P::n_go
 }
 
 // whether a row is still to be decided
-POISE_FN bool is_missed(signed char code) { return code == CODE_STALLED || code == CODE_OUT_OF_STEPS; }
+POISE_FN bool is_missed(signed char code) { return code == ROW_STALLED || code == ROW_OUT_OF_STEPS; }
 
 }  // namespace poise

@@ -19,15 +19,6 @@
 
 namespace poise {
 
-enum : signed char {
-  CODE_REACHED = 0,
-  CODE_STALLED = 1,
-  CODE_OUT_OF_STEPS = 2,
-  CODE_UNREACHABLE = 4,
-  CODE_INVALID = 5,
-  CODE_IN_COLLISION = 6
-};
-
 // a coordinate of the model that is not part of the problem, and the range to which it is clamped
 struct Idle {
   int place;
@@ -216,7 +207,7 @@ POISE_FN void store_invalid(const P& problem, const DeviceRows<T, P::n_goals>& i
   for (int k = 0; k < P::n_idle && !placed; ++k) {
     io.q[static_cast<long long>(row) * P::model_q + P::idle(k).place] = not_a_number<T>();
   }
-  io.codes[row] = CODE_INVALID;
+  io.codes[row] = ROW_INVALID;
   io.steps[row] = io.searches[row] = 0;
 }
 
@@ -247,7 +238,7 @@ template <class P, class T> POISE_FN void keep_row(const P& problem, const Devic
     at.outside = outside;
     at.cost = cost;
     store_pose(problem, io, at.row, state.at.best_q);
-    io.codes[at.row] = reached ? CODE_REACHED : state.idle > T(settings.stall_steps) ? CODE_STALLED : CODE_OUT_OF_STEPS;
+    io.codes[at.row] = reached ? ROW_REACHED : state.idle > T(settings.stall_steps) ? ROW_STALLED : ROW_OUT_OF_STEPS;
   }
 }
 
@@ -365,15 +356,15 @@ template <class P, class T> POISE_FN void judge_row(const P& problem, const Devi
   for (int k = 0; k < 2 * goals; ++k) io.errors[2LL * goals * row + k] = errors[k];
   io.reached[row] = good;
   const signed char code = io.codes[row];
-  io.codes[row] = good                             ? CODE_REACHED
-                  : out_of_reach(problem, targets) ? CODE_UNREACHABLE
-                  : code == CODE_REACHED           ? CODE_STALLED
+  io.codes[row] = good                             ? ROW_REACHED
+                  : out_of_reach(problem, targets) ? ROW_UNREACHABLE
+                  : code == ROW_REACHED            ? ROW_STALLED
                                                    : code;
 }
 
 // an invalid row has no errors; true if it is one
 template <class P, class T> POISE_FN bool is_refused(const P&, const DeviceRows<T, P::n_goals>& io, int row) {
-  if (io.codes[row] != CODE_INVALID) return false;
+  if (io.codes[row] != ROW_INVALID) return false;
   POISE_UNROLL_BODY
   for (int k = 0; k < 2 * P::n_goals; ++k) io.errors[2LL * P::n_goals * row + k] = not_a_number<double>();
   io.reached[row] = false;
@@ -395,7 +386,7 @@ POISE_FN void repeat_search(const P& problem, const Settings<double>& settings, 
                             int row, SearchMemory<P, double>& memory, LaneState<double>& state) {
   bool reached = false;
   if constexpr (!P::begins_at_branch) {
-    if (io.codes[row] != CODE_REACHED) return load_pose(problem, io, row, memory.q);
+    if (io.codes[row] != ROW_REACHED) return load_pose(problem, io, row, memory.q);
     load_seed(problem, io, row, io.searches[row] - 1, memory.q);
     begin_lane(state, 0);
     // ends: after max_steps steps
@@ -414,7 +405,7 @@ template <int M, class P, class T> POISE_FN void rest_row(const P& problem, cons
                                                           const DeviceRows<T, P::n_goals>& io, int row) {
   T before[P::n_q], after[P::n_q];
   load_pose(problem, io, row, before);
-  const bool rests = io.codes[row] == CODE_REACHED;
+  const bool rests = io.codes[row] == ROW_REACHED;
   if (rests) {
     SearchMemory<P, double> memory;
     LaneState<double> state = memory.state();

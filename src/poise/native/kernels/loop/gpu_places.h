@@ -86,9 +86,9 @@ POISE_FN bool is_base_blocked(const ClearanceCall<double>& clear, int row) {
 template <class T, int GOALS>
 POISE_FN void block_row(const DeviceRows<T, GOALS>& io, const ClearanceCall<double>& clear, int row) {
   const signed char code = io.codes[row];
-  if (code == CODE_INVALID || code == CODE_UNREACHABLE || !is_base_blocked(clear, row)) return;
+  if (code == ROW_INVALID || code == ROW_UNREACHABLE || !is_base_blocked(clear, row)) return;
   io.reached[row] = false;
-  io.codes[row] = CODE_IN_COLLISION;
+  io.codes[row] = ROW_IN_COLLISION;
 }
 
 }  // namespace poise

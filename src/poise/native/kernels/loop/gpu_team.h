@@ -323,7 +323,7 @@ template <class P, class T, class Team> struct TeamSearch {
   }
 
   // rhs -= J moved
-  POISE_FN void take_out_moved() const {
+  POISE_FN void subtract_moved() const {
     share(m, [&](int r) {
       T sum = T(0);
       for (int c = 0; c < n; ++c) sum += memory.J[c * odd + r] * memory.moved[c];
@@ -343,7 +343,7 @@ template <class P, class T, class Team> struct TeamSearch {
       any_moved = any_moved || memory.dq[c] != T(0);
       if (stuck) memory.inverse_D[c] = T(0);
     });
-    if (team.any(any_moved)) take_out_moved();
+    if (team.any(any_moved)) subtract_moved();
     // ends: after some rounds, joints and rows stay as they are
     for (int round = 0;; ++round) {
       sum_normal(rules);
@@ -365,7 +365,7 @@ template <class P, class T, class Team> struct TeamSearch {
         memory.inverse_D[c] = T(0);
       });
       crossed = team.any(crossed);
-      if (crossed) take_out_moved();
+      if (crossed) subtract_moved();
       if (!rules.change(*this, round) && !crossed) return;
     }
   }
@@ -471,15 +471,13 @@ template <class P, class T, class Team> struct TeamSearch {
     share(P::n_q, [&](int k) { io.q[at + P::place(k)] = placed ? memory.q[k] : not_a_number<T>(); });
     if (!placed) share(P::n_idle, [&](int k) { io.q[at + P::idle(k).place] = not_a_number<T>(); });
     if (team.rank() == 0) {
-      io.codes[row] = CODE_INVALID;
+      io.codes[row] = ROW_INVALID;
       io.steps[row] = io.searches[row] = 0;
     }
   }
 
   POISE_FN signed char code() const {
-    return is_set(state.reached)                  ? CODE_REACHED
-           : state.idle > T(settings.stall_steps) ? CODE_STALLED
-                                                  : CODE_OUT_OF_STEPS;
+    return is_set(state.reached) ? ROW_REACHED : state.idle > T(settings.stall_steps) ? ROW_STALLED : ROW_OUT_OF_STEPS;
   }
 };
 

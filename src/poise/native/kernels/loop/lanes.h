@@ -11,6 +11,17 @@
 
 namespace poise {
 
+// how a row of a batch ended
+enum RowStatus : signed char {
+  ROW_REACHED,
+  ROW_STALLED,
+  ROW_OUT_OF_STEPS,
+  ROW_OUT_OF_TIME,
+  ROW_UNREACHABLE,
+  ROW_INVALID,
+  ROW_IN_COLLISION
+};
+
 template <class S> struct LaneState {
   SearchState<S> at;  // memory, rows, cost; its own counters and flags are unused
   S steps, idle, nudges, strength;

@@ -109,7 +109,7 @@ POISE_FN void normal_matrix(const P& problem, const S* J, S damping, StepWorkspa
 }
 
 // rhs -= column * x
-template <int M, class S> POISE_FN void take_out(int m_run, const S* column, S x, S* rhs) {
+template <int M, class S> POISE_FN void subtract_column(int m_run, const S* column, S x, S* rhs) {
   const int m = M > 0 ? M : m_run;
   POISE_UNROLL_ROWS
   for (int k = 0; k < m; ++k) rhs[k] -= column[k] * x;
@@ -211,13 +211,13 @@ template <class S, class P> POISE_FN S longest_of(const P& problem, const S* dq)
   return largest;
 }
 
-constexpr int most_let_go = 4;  // joints in one step
+constexpr int max_releases = 4;  // joints in one step
 
 // After a zero step with fixed joints: releases the joint whose multiplier has the wrong sign most clearly, in
 // w.inverse_D and w.rhs, and returns it; otherwise -1. With the residual damping * y of the step, a velocity tends to
 // D^-1 (b + J^T y), whether fixed or not.
 template <int M, class S, class P>
-POISE_LARGE_FN int let_go(const P& problem, const S* J, const S* r, StepWorkspace<S>& w, const S* dq) {
+POISE_LARGE_FN int release_bound(const P& problem, const S* J, const S* r, StepWorkspace<S>& w, const S* dq) {
   using T = real_t<S>;
   const int m = M > 0 ? M : problem.n_rows;
   S cost = S(T(0));
@@ -241,7 +241,7 @@ POISE_LARGE_FN int let_go(const P& problem, const S* J, const S* r, StepWorkspac
   if (who < 0) return who;
   w.inverse_D[who] = w.held[who];
   w.held[who] = S(T(0));
-  take_out<M>(m, J + who * m, w.inverse_D[who] * w.b[who] - dq[who], w.rhs);
+  subtract_column<M>(m, J + who * m, w.inverse_D[who] * w.b[who] - dq[who], w.rhs);
   return who;
 }
 
@@ -291,7 +291,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
       dq[c] = select(stuck, back, w.inverse_D[c] * w.b[c]);
       w.inverse_D[c] = select(stuck, zero, w.inverse_D[c]);
       w.b[c] = select(stuck, zero, w.b[c]);
-      take_out<M>(m, J + c * m, dq[c], w.rhs);
+      subtract_column<M>(m, J + c * m, dq[c], w.rhs);
     }
   }
   const bool blocked = may_block<M, S> && w.packed, primal = blocked && w.row_runs;
@@ -319,7 +319,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
       if (round >= rounds || !any(out)) return;
       crossed = true;
       const S before = w.inverse_D[c] * w.b[c];
-      take_out<M>(m, J + c * m, select(out, dq[c] - before, zero), w.rhs);
+      subtract_column<M>(m, J + c * m, select(out, dq[c] - before, zero), w.rhs);
       if (!blocked && exact_downdate<T>()) add_square<M>(m, J + c * m, select(out, zero - w.inverse_D[c], zero), w.A);
       if (w.held) w.held[c] = w.inverse_D[c];
       w.inverse_D[c] = select(out, zero, w.inverse_D[c]);
@@ -342,9 +342,9 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
       for (int c = 0; c < problem.n_v; ++c) bind(c, dq[c]);
     }
     if (!crossed) {
-      if (!w.held || primal || round == 0 || freed == most_let_go) return;
+      if (!w.held || primal || round == 0 || freed == max_releases) return;
       if constexpr (ScalarTraits<S>::lanes == 1) {
-        const int who = let_go<M>(problem, J, r, w, dq);
+        const int who = release_bound<M>(problem, J, r, w, dq);
         if (who < 0) return;
         if (!blocked && exact_downdate<T>()) add_square<M>(m, J + who * m, w.inverse_D[who], w.A);
         ++freed;

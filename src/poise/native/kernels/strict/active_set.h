@@ -39,7 +39,7 @@ template <class S> POISE_LARGE_FN bool hold(HierarchyWork<S>& w, int i) {
   if (q.row) {
     for (int k = 0; k < w.stride; ++k) v[k] = q.row[k];
     whole = dot_n(v, v, w.stride);
-    take_out_basis(w, 0, last, v);
+    subtract_basis(w, 0, last, v);
   } else {  // a unit vector's products with the basis are its numbers
     for (int k = 0; k < w.stride; ++k) v[k] = S(0);
     v[q.column] = S(1);
@@ -47,7 +47,7 @@ template <class S> POISE_LARGE_FN bool hold(HierarchyWork<S>& w, int i) {
   }
   S square = dot_n(v, v, w.stride);
   if (square < S(0.3) * whole) {
-    take_out_basis(w, 0, last, v);
+    subtract_basis(w, 0, last, v);
     square = dot_n(v, v, w.stride);
   }
   if (!(square > S(1e-14) * whole)) return false;
@@ -62,7 +62,7 @@ template <class S> POISE_LARGE_FN bool hold(HierarchyWork<S>& w, int i) {
 }
 
 // releases the k-th active inequality; recomputes the directions after it
-template <class S> POISE_LARGE_FN void let_go(HierarchyWork<S>& w, int k) {
+template <class S> POISE_LARGE_FN void release_bound(HierarchyWork<S>& w, int k) {
   const int count = w.n_held;
   w.active[w.holds[k]] = not_held;
   for (int c = 0; c < w.stride; ++c) w.held[c] = S(0);
@@ -133,7 +133,7 @@ template <class S, class Direct> POISE_LARGE_FN void solve_held(HierarchyWork<S>
     bool changed = false;
     for (int k = w.n_held - 1; k >= 0; --k) {
       if (!(w.force[k] < least)) continue;
-      let_go(w, k);
+      release_bound(w, k);
       changed = true;
     }
     if (!changed) break;
@@ -205,7 +205,7 @@ POISE_LARGE_FN bool take_exactly(HierarchyWork<S>& w, int taken, const Direct& d
       for (int k = 0; k < w.n_held; ++k) w.force[k] -= share * w.wanted_force[k];
       pull += share;
     }
-    let_go(w, first);
+    release_bound(w, first);
   }
   w.active[taken] = given_up;
   return false;

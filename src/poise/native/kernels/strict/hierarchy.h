@@ -73,7 +73,7 @@ template <class S> POISE_LARGE_FN void serve_posture(HierarchyWork<S>& w, const 
     for (int k = 0; k < w.stride; ++k) w.trial[k] = S(0);
     for (int c = 0; c < w.n; ++c) w.trial[c] = part * (wanted[c] - w.x[c]) - w.held[c];
     for (int k = 0; k < w.stride; ++k) w.gradient[k] = w.trial[k];
-    take_out_basis(w, 0, w.n_basis + w.n_held, w.trial);
+    subtract_basis(w, 0, w.n_basis + w.n_held, w.trial);
     for (int k = 0; k < w.stride; ++k) {
       w.gradient[k] -= w.trial[k];
       w.z[k] = w.held[k] + w.trial[k];

@@ -62,7 +62,7 @@ template <class S> POISE_FN void add_n(S scale, const S* a, int n, S* out) {
 }
 
 // removes the part of v in basis[first, last)
-template <class S> POISE_FN void take_out_basis(const HierarchyWork<S>& w, int first, int last, S* v) {
+template <class S> POISE_FN void subtract_basis(const HierarchyWork<S>& w, int first, int last, S* v) {
   for (int b = first; b < last; ++b) {
     const S* q = w.basis + b * w.stride;
     add_n(S(0) - dot_n(q, v, w.stride), q, w.stride, v);
@@ -93,7 +93,7 @@ POISE_LARGE_FN int extend_basis(HierarchyWork<S>& w, int first, int last, const 
     S* v = waiting + left * n;
     for (int k = 0; k < n; ++k) v[k] = row[k];
     least[left] = S(rank_floor * rank_floor) * dot_n(row, row, n);
-    take_out_basis(w, 0, from, v);
+    subtract_basis(w, 0, from, v);
     size[left] = dot_n(v, v, n);
     w.order[left++] = i;
   }
@@ -113,7 +113,7 @@ POISE_LARGE_FN int extend_basis(HierarchyWork<S>& w, int first, int last, const 
     if (!(size[rank] > S(0))) break;
     S square = dot_n(at, at, n);
     if (square < S(0.1 / (rank_floor * rank_floor)) * least[rank]) {  // two passes are enough
-      take_out_basis(w, 0, from + rank, at);
+      subtract_basis(w, 0, from + rank, at);
       square = dot_n(at, at, n);
     }
     if (!(square > least[rank])) {  // it depends on the rows before it

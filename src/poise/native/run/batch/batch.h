@@ -17,16 +17,6 @@
 
 namespace poise {
 
-enum RowStatus : std::int8_t {
-  ROW_REACHED = 0,
-  ROW_STALLED = 1,
-  ROW_OUT_OF_STEPS = 2,
-  ROW_OUT_OF_TIME = 3,
-  ROW_UNREACHABLE = 4,
-  ROW_INVALID = 5,
-  ROW_IN_COLLISION = 6,
-};
-
 // the targets of one goal: rows of 3, 9 or 16 numbers
 struct TargetRows {
   std::size_t goal;
@@ -149,22 +139,22 @@ bool device_serves(const SolverData& solver);
 // The first reason why a GPU does not support a problem, with the goal or the joint's index in q (-1 for none). Python
 // has the texts (batch/device.py).
 enum class Refusal : int {
-  NONE = 0,
-  LOOP = 1,
-  GOAL_KIND = 2,
-  GOAL_RANGE = 3,
-  GOAL_LEVEL = 4,
-  METHOD = 5,
-  HANDLING = 6,
-  CONE = 7,
-  LIMIT = 8,
-  POWER = 9,
-  MODE = 10,
-  TIME = 11,
-  RECORD = 12,
-  STILL = 13,
-  PATH_JOINT = 14,
-  SCALE_JOINT = 15
+  NONE,
+  LOOP,
+  GOAL_KIND,
+  GOAL_RANGE,
+  GOAL_LEVEL,
+  METHOD,
+  HANDLING,
+  CONE,
+  LIMIT,
+  POWER,
+  MODE,
+  TIME,
+  RECORD,
+  STILL,
+  PATH_JOINT,
+  SCALE_JOINT
 };
 struct Refused {
   Refusal cause = Refusal::NONE;
@@ -179,7 +169,7 @@ bool lanes_pay(const SolverData& solver);
 // ---------------------------------------------------------------------------------------------- lanes
 
 // the register type of lanes: one register, or two short ones
-template <class T> using LanePack = std::conditional_t<(POISE_REGISTER_BYTES < 32), Twin<NativePack<T>>, NativePack<T>>;
+using LanePack = std::conditional_t<(POISE_REGISTER_BYTES < 32), Twin<NativePack<double>>, NativePack<double>>;
 
 // the goals that lanes support: a list without points, so that the kernels omit the code for single problems
 template <class T> struct PlainGoals {
@@ -191,7 +181,7 @@ template <class T> struct PlainGoals {
   POISE_FN const FrameData<T>* frames() const { return frame_data; }
 };
 
-// the problem in T, relative to an origin: positions are subtracted in double
+// the problem in T, float only on a GPU, relative to an origin: positions are subtracted in double
 template <class T> struct LaneProblem {
   std::vector<Primitive<T>> primitives;
   std::vector<FrameData<T>> frames;
@@ -209,9 +199,8 @@ template <class T> struct LaneProblem {
 };
 
 struct BatchOps {
-  int lanes64, lanes32;
-  void (*run64)(Worker&, const LaneProblem<double>&);
-  void (*run32)(Worker&, const LaneProblem<float>&);
+  int lanes;
+  void (*run)(Worker&, const LaneProblem<double>&);
 };
 const BatchOps& batch_ops();  // the best level that this machine supports
 

@@ -37,44 +37,38 @@ template <class S, class P> LaneState<S> allot_lanes(const P& problem, Scratch& 
 }
 
 // copies a row's numbers into its lane
-template <class S, class T, class P> void fill_lane(const Worker& worker, const Slot& slot, const LaneProblem<T>& lanes,
-                                                    const P& problem, int lane, bool new_row, LaneState<S>& state,
-                                                    S* targets) {
-  for (int k = 0; k < problem.n_q; ++k) set_lane(state.at.q[k], lane, T(slot.q[k]));
+template <class S, class P> void fill_lane(const Worker& worker, const Slot& slot, const P& problem, int lane,
+                                           bool new_row, LaneState<S>& state, S* targets) {
+  for (int k = 0; k < problem.n_q; ++k) set_lane(state.at.q[k], lane, slot.q[k]);
   begin_lane(state, lane);
   if (!new_row) return;
   for (int g = 0; g < problem.goals.count(); ++g) {
-    const bool world = problem.goals[g].base < 0;
     const int source = worker.own.goals[static_cast<std::size_t>(g)].target;
-    for (int k = 0; k < 12; ++k) {
-      const double shift = k >= 9 && world ? lanes.origin[k - 9] : 0.0;
-      set_lane(targets[12 * g + k], lane, T(slot.targets[source + k] - shift));
-    }
+    for (int k = 0; k < 12; ++k) set_lane(targets[12 * g + k], lane, slot.targets[source + k]);
   }
 }
 
-template <class S, class T, class P> SearchEnd end_of_lane(Worker& worker, const Slot& slot,
-                                                           const LaneProblem<T>& lanes, const P& problem, int lane,
-                                                           const LaneState<S>& state) {
+template <class S, class P> SearchEnd end_of_lane(Worker& worker, const Slot& slot, const LaneProblem<double>& lanes,
+                                                  const P& problem, int lane, const LaneState<S>& state) {
   double* q = worker.end_q.data();
   double* errors = worker.end_errors.data();
-  for (int k = 0; k < problem.n_q; ++k) q[k] = double(lane_of(state.at.best_q[k], lane));
+  for (int k = 0; k < problem.n_q; ++k) q[k] = lane_of(state.at.best_q[k], lane);
   for (int k = problem.n_q; k < lanes.view.n_q; ++k) q[k] = slot.q[k];  // not part of the problem
-  for (int k = 0; k < 2 * problem.goals.count(); ++k) errors[k] = double(lane_of(state.at.best_errors[k], lane));
-  const bool reached = lane_of(state.reached, lane) > T(0.5);
-  const bool stalled = lane_of(state.idle, lane) > T(lanes.settings.stall_steps);
+  for (int k = 0; k < 2 * problem.goals.count(); ++k) errors[k] = lane_of(state.at.best_errors[k], lane);
+  const bool reached = lane_of(state.reached, lane) > 0.5;
+  const bool stalled = lane_of(state.idle, lane) > lanes.settings.stall_steps;
   const Outcome outcome = reached ? Outcome::REACHED : stalled ? Outcome::STALLED : Outcome::OUT_OF_STEPS;
   return {reached,
           outcome,
           static_cast<int>(lane_of(state.steps, lane)),
-          double(lane_of(state.at.best_outside, lane)),
-          double(lane_of(state.at.best_cost, lane)),
+          lane_of(state.at.best_outside, lane),
+          lane_of(state.at.best_cost, lane),
           q,
           errors};
 }
 
-template <int M, class T, class P> void run_rows(Worker& worker, const LaneProblem<T>& lanes, const P problem) {
-  using S = LanePack<T>;
+template <int M, class P> void run_rows(Worker& worker, const LaneProblem<double>& lanes, const P problem) {
+  using S = LanePack;
   constexpr int N = ScalarTraits<S>::lanes;
   S *targets, *posture_memory;
   LaneState<S> state = allot_lanes<S>(problem, worker.scratch, targets, posture_memory);
@@ -92,7 +86,7 @@ template <int M, class T, class P> void run_rows(Worker& worker, const LaneProbl
     slots[lane].busy = take_row(worker, slots[lane]);
     if (!slots[lane].busy) return;
     ++busy;
-    fill_lane(worker, slots[lane], lanes, problem, lane, true, state, targets);
+    fill_lane(worker, slots[lane], problem, lane, true, state, targets);
   };
   for (int lane = 0; lane < N; ++lane) give(lane);
   // ends: every search makes at most max_steps steps, every row has so many searches, and there are so many rows
@@ -102,7 +96,7 @@ template <int M, class T, class P> void run_rows(Worker& worker, const LaneProbl
     for (int lane = 0; lane < N; ++lane) {
       if (!done.lane(lane) || !slots[lane].busy) continue;
       if (next_search(worker, slots[lane], end_of_lane(worker, slots[lane], lanes, problem, lane, state))) {
-        fill_lane(worker, slots[lane], lanes, problem, lane, false, state, targets);
+        fill_lane(worker, slots[lane], problem, lane, false, state, targets);
       } else {
         --busy;
         give(lane);
@@ -111,7 +105,7 @@ template <int M, class T, class P> void run_rows(Worker& worker, const LaneProbl
   }
 }
 
-template <class T> void run(Worker& worker, const LaneProblem<T>& lanes) {
+void run(Worker& worker, const LaneProblem<double>& lanes) {
   if (is_chain<7>(lanes.view)) {
     run_rows<6>(worker, lanes, as_chain<7>(lanes.view));
   } else if (is_chain<6>(lanes.view)) {
@@ -124,8 +118,7 @@ template <class T> void run(Worker& worker, const LaneProblem<T>& lanes) {
 }  // namespace
 
 extern const BatchOps batch_table;
-const BatchOps batch_table = {ScalarTraits<LanePack<double>>::lanes, ScalarTraits<LanePack<float>>::lanes, run<double>,
-                              run<float>};
+const BatchOps batch_table = {ScalarTraits<LanePack>::lanes, run};
 
 }  // namespace POISE_LEVEL
 }  // namespace poise

@@ -8,7 +8,7 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-using S = LanePack<double>;
+using S = LanePack;
 constexpr int lanes = ScalarTraits<S>::lanes;
 
 template <class P> void judge_with(const P& problem, int n_q, const double* target, int stride, const double* poses,
@@ -52,7 +52,7 @@ void judge(const SolverData& solver, const double* target, int stride, const dou
 }  // namespace
 
 extern const ListOps list_table;
-const ListOps list_table = {lanes, list_abreast<S>, list_nearest_abreast<S>, judge, search_arcs<S>, place_asked<S>};
+const ListOps list_table = {lanes, list_packed<S>, list_nearest_packed<S>, judge, search_arcs<S>, place_asked<S>};
 
 }  // namespace POISE_LEVEL
 }  // namespace poise

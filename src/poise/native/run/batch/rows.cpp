@@ -65,7 +65,7 @@ bool read_start(Worker& worker, std::size_t row) {
 }
 
 bool far_turned(const Worker& worker) {
-  const double most = worker.job.q32 ? 500.0 : 5e4;
+  constexpr double most = 5e4;
   for (const Freedom<double>& f : worker.own.freedoms) {
     if (f.q_index >= 0 && f.angular && absolute(worker.own.start[index(f.q_index)]) > most) return true;
   }
@@ -320,7 +320,6 @@ bool take_row(Worker& worker, Slot& slot) {
       write_own(worker, slot.row);
       continue;
     }
-    if (worker.job.q32) round_idle(own, own.start.data());
     slot.searches = slot.steps = slot.found = 0;
     for (std::size_t k = 0; k < own.targets.size(); ++k) slot.targets[k] = own.targets[k];
     for (std::size_t k = 0; k < own.start.size(); ++k) slot.start[k] = slot.q[k] = own.start[k];
@@ -347,7 +346,10 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
     slot.outcome = end.outcome;
     for (std::size_t k = 0; k < own.best_q.size(); ++k) slot.best_q[k] = end.q[k];
     for (std::size_t k = 0; k < own.best_errors.size(); ++k) slot.best_errors[k] = end.errors[k];
-    if (reached && worker.job.q32) reached = verify(worker, slot);
+    if (reached && worker.job.q32) {
+      round_pose(own, slot.best_q);
+      reached = verify(worker, slot);
+    }
   }
   const bool last = slot.searches >= own.searches;
   const double far = reached && worker.job.solutions > 1 ? distance_between(worker, slot.start, slot.best_q) : 0.0;

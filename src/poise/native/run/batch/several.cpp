@@ -109,13 +109,13 @@ void allot_lists(Worker& worker) {
 namespace {
 
 // The joint in which poses are compared first: the free one, whose values are farther apart than two answers must be.
-int telling_joint(const Worker& worker) { return worker.lists.form->spec.free_joint == FREE_LAST ? 6 : 0; }
+int most_distinct_joint(const Worker& worker) { return worker.lists.form->spec.free_joint == FREE_LAST ? 6 : 0; }
 
-// Whether a pose is one of those kept, from number `first` on, perhaps whole turns apart. What differs in its way from the start differs in a joint,
-// by a turn if one of the ways is long: most are told apart by that and by one joint, several at once.
+// Whether a pose is one of those kept, from number `first` on, perhaps whole turns apart. Poses whose distance from the
+// start or whose most distinct joint differ are distinct; only the others are compared joint by joint.
 bool is_kept(const Worker& worker, std::size_t first, std::size_t kept, const ListedPose& pose) {
   const ListBlock& lists = worker.lists;
-  const int joint = telling_joint(worker);
+  const int joint = most_distinct_joint(worker);
   const double at = pose.values[joint], far = pose.far, most = distinct * lists.joints.unit[joint],
                way = distinct + 1e-9, period = lists.joints.period[joint];
   const double *ways = lists.kept_far.data(), *places = lists.kept_at.data();
@@ -207,7 +207,7 @@ bool take_listed(Worker& worker, Slot& slot, const ListedRow& listed) {
       pose = listed.poses[lists.which[index(i)]];
       if (is_kept(worker, before, kept, pose) || !take_judged(worker, slot, i, pose)) continue;
       lists.kept_far[kept] = pose.far;
-      lists.kept_at[kept++] = pose.values[telling_joint(worker)];
+      lists.kept_at[kept++] = pose.values[most_distinct_joint(worker)];
       enough = keep_solution(worker, slot, pose.far);
     }
   }
@@ -231,7 +231,6 @@ std::size_t list_block(Worker& worker, std::size_t first, std::size_t last) {
       lists.left.push_back(row);
       continue;
     }
-    if (worker.job.q32) round_idle(own, own.start.data());
     double *start = lists.starts.data() + rows * own.start.size(), *from = lists.from.data() + 7 * rows;
     double* targets = lists.targets.data() + rows * own.targets.size();
     std::copy(own.start.begin(), own.start.end(), start);

@@ -24,7 +24,7 @@ struct LevelSpace {
 
   void aim(const S* left, S* way) const {
     for (int k = 0; k < w.stride; ++k) way[k] = k < w.n ? left[k] : 0.0;
-    take_out_basis(w, 0, w.n_basis + w.n_held, way);
+    subtract_basis(w, 0, w.n_basis + w.n_held, way);
   }
   void bend() const { POISE_LEVEL::bend(solver, n, solver.strict_state.here.q, w.scale); }
   S square_of(const S* way) const { return dot_n(way, way, w.stride); }

@@ -1,4 +1,4 @@
-// flows.cpp: the claim of flow.h on random chains of every plan, some of them folded, with a free joint before or behind them. In a cell of the free joint, each joint
+// interval_numbers.cpp: the claim of interval_numbers.h on random chains of every plan, some of them folded, with a free joint before or behind them. In a cell of the free joint, each joint
 // of each pose whose product is within the errors is at + rate t, off by at most what is told, in some branch; so it is in the part of the
 // cell where the branch may be inside. Where a branch is surely inside there is a pose of it. Cells that are half as wide are off by a quarter.
 // Prints of each plan: poses tried, those that no branch held, places that are sure, those where no pose is, branches that were compared
@@ -7,9 +7,9 @@
 
 #include "chains.h"
 #include "kernels/algebra/twin.h"
-#include "kernels/closed/abreast.h"
 #include "kernels/closed/decide.h"
-#include "kernels/closed/flow_cell.h"
+#include "kernels/closed/interval_cell.h"
+#include "kernels/closed/packed_queries.h"
 
 using namespace poise;
 
@@ -95,7 +95,7 @@ FamilyTarget<double> draw_target(const FamilySpec<double>& spec, const double* v
 
 bool holds(const FamilySpec<double>& spec, const Leaf& leaf, const double* v, double t) {
   for (int j = 0; j < 6; ++j) {
-    const FlowKnown<double>& one = leaf.turn[j];
+    const IntervalKnown<double>& one = leaf.turn[j];
     double off = v[j] - one.at.at - one.at.rate * t;
     if (!spec.chain.axes[j].slides) off = without_turns(off);
     if (!(absolute(off) <= one.at.off + one.slack + room)) return false;
@@ -123,7 +123,7 @@ double off_of(const FamilyQuestion<double>& question, double at, double half, in
   walk_cell(question.spec.chain, flow_of(question, at, half, true), 1u << branch, [&](const Leaf& leaf) {
     most = leaf.span.smooth ? 0.0 : -1.0;
     *slope = 0.0;
-    for (const FlowKnown<double>& one : leaf.turn) {
+    for (const IntervalKnown<double>& one : leaf.turn) {
       most = leaf.span.smooth ? maximum(most, one.at.off) : -1.0;
       *slope = maximum(*slope, absolute(one.at.rate));
     }
@@ -143,7 +143,7 @@ int count_other_lanes(const FamilyQuestion<double>& question, double at, double 
   for (int first = 0; first < all; ++first) {
     S middle, width;
     int branches[lanes];
-    FlowSpan<double> alone[lanes], chosen[lanes];
+    IntervalSpan<double> alone[lanes], chosen[lanes];
     for (int lane = 0; lane < lanes; ++lane) {
       const double own_half = half / (1 + lane), own = at + 0.3 * lane * half;
       alone[lane] = chosen[lane] = {2.0, -2.0, 2.0, -2.0, false};
@@ -157,13 +157,13 @@ int count_other_lanes(const FamilyQuestion<double>& question, double at, double 
     }
     walk_chosen_cells(spec.chain, flow_of(wide, middle, width), sides_of<S>(branches),
                       [&](const FamilyLeaf<S, Flowing<S>>& leaf) {
-                        const FlowSpan<S>& span = leaf.span;
+                        const IntervalSpan<S>& span = leaf.span;
                         for (int k = 0; k < lanes; ++k)
                           chosen[k] = {span.low.lane(k), span.high.lane(k), span.from.lane(k), span.to.lane(k), false};
                         return true;
                       });
     for (int lane = 0; lane < lanes; ++lane) {
-      const FlowSpan<double>&one = alone[lane], &other = chosen[lane];
+      const IntervalSpan<double>&one = alone[lane], &other = chosen[lane];
       const bool open = one.low <= one.high, sure = open && one.from < one.to;
       const bool same_open = !open || (absolute(one.low - other.low) < 1e-6 && absolute(one.high - other.high) < 1e-6);
       const bool same_sure = !sure || (absolute(one.from - other.from) < 1e-6 && absolute(one.to - other.to) < 1e-6);
@@ -180,7 +180,7 @@ void look(const FamilySpec<double>& spec, const FamilyTarget<double>& target, co
   FamilySpec<double> open = spec;
   bool held = false;
   walk_cell(spec.chain, flow_of(question, at, half), all_branches, [&](const Leaf& leaf) {
-    for (const FlowKnown<double>& one : leaf.turn) {
+    for (const IntervalKnown<double>& one : leaf.turn) {
       const double sum = one.at.at + one.at.rate + one.at.off + one.slack;
       to.odd += !(sum - sum == 0.0) || !(one.slack >= 0.0) || !(one.at.off >= 0.0);
     }

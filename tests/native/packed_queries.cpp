@@ -1,10 +1,10 @@
-// abreast.cpp: a walk of questions side by side is that of each alone, also if every lane follows a branch of its own. Prints of each plan how many questions were asked, how many branches they
+// packed_queries.cpp: a walk of questions side by side is that of each alone, also if every lane follows a branch of its own. Prints of each plan how many questions were asked, how many branches they
 // have, how many of those only one of the two walks has, how many joints differ by more than they may, and how many are NaN.
 #include <cstdio>
 
 #include "chains.h"
 #include "kernels/algebra/twin.h"
-#include "kernels/closed/abreast.h"
+#include "kernels/closed/packed_queries.h"
 
 using namespace poise;
 

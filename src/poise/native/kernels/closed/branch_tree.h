@@ -1,7 +1,7 @@
-// walk.h: a walk through a chain's joints: the answers so far, the resulting points and directions, and the choices
+// branch_tree.h: a walk through a chain's joints: the answers so far, the resulting points and directions, and the choices
 // between answers.
 #pragma once
-#include "kernels/closed/still.h"
+#include "kernels/closed/fixed_numbers.h"
 
 namespace poise {
 
@@ -32,7 +32,7 @@ template <class T> struct FamilyChain {
     highest = T(2);  // height of the last axis over the fourth, h4 . R5 h6, while the fifth joint is inside its range
 };
 
-template <class T, class K = Still<T>> struct FamilyLeaf {
+template <class T, class K = Fixed<T>> struct FamilyLeaf {
   typename K::Answer turn[6];
   int branch;
   mask_t<T> certain;  // whether it exists for all inputs within the errors
@@ -83,7 +83,7 @@ template <class T> POISE_FN mask_t<T> surely_inside(const FamilyAxis<T>& axis, c
 }
 
 // whether a joint may be inside its range
-template <class T> POISE_FN bool stays(StillSpan<T>& span, const FamilyAxis<T>& axis, const Known<T>& turn) {
+template <class T> POISE_FN bool stays(FixedSpan<T>& span, const FamilyAxis<T>& axis, const Known<T>& turn) {
   return keep_lanes<T>(span, !(excess_of_range(axis, turn) > T(0)));
 }
 

@@ -1,4 +1,4 @@
-// abreast.h: a chain's numbers broadcast to every lane of a pack, so that one walk answers one query per lane.
+// packed_queries.h: a chain's numbers broadcast to every lane of a pack, so that one walk answers one query per lane.
 #pragma once
 #include "kernels/closed/question.h"
 
