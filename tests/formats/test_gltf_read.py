@@ -251,3 +251,12 @@ def test_names_of_a_known_rig_are_roles(tmp_path: Path) -> None:
     assert model.roles["hand_l"] == "mixamorig:LeftHand"
     assert model.roles["foot_r"] == "mixamorig:RightFoot"
     assert any(note.startswith("roles:") for note in model.notes)
+
+
+def test_roles_of_a_vrm_are_distinguished_from_roles_by_name(tmp_path: Path) -> None:
+    file = arm()
+    humanoid = {"humanBones": {"hips": {"node": 1}, "leftHand": {"node": 3}}}
+    file.json["extensions"] = {"VRMC_vrm_animation": {"specVersion": "1.0", "humanoid": humanoid}}
+    model = poise.load(file.glb(tmp_path / "a.vrma"))  # a motion of VRM names its bones too
+    assert (model.roles["pelvis"], model.roles["hand_l"]) == ("hips", "lower")
+    assert "roles: 3 stated by the file itself" in model.notes  # a hand bone is wrist and hand

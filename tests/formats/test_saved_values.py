@@ -1,7 +1,8 @@
-"""Inertia, effort, velocity, damping, friction and armature: kept by files, edits and parts of a body."""
+"""JSON, tables and other files keep bodies, drives, poses and solutions, or say that they cannot."""
 
 from __future__ import annotations
 
+import json
 import warnings
 from dataclasses import fields
 from pathlib import Path
@@ -11,12 +12,16 @@ import numpy as np
 import pytest
 
 import poise
-from bodies import EVERY_KIND
+from bodies import EVERY_KIND, make_stage, random_model
 from driven_bodies import drive_randomly, random_inertia
-from poise.errors import FormatWarning, InvalidValue
+from poise.errors import FormatError, FormatWarning, InvalidValue
+from poise.goals import Balance, Reach, Rest
 from poise.model.spec import DRIVE, JointSpec
+from poise.studio.downloads import pose_from_json, pose_to_json
 
 SEEDS = range(6)
+
+
 HELD_BY_URDF = ("revolute", "continuous", "prismatic", "fixed", "free", "planar", "universal", "euler")
 
 
@@ -142,3 +147,140 @@ def test_the_builder_rejects_impossible_inertias(wrong: Any) -> None:
 
 def test_joints_have_every_field_of_their_declaration() -> None:
     assert {field.name for field in fields(JointSpec)} <= {field.name for field in fields(poise.Joint)}
+
+
+STAGE = make_stage()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_json_holds_every_joint(seed, tmp_path):
+    model = random_model(seed, len(EVERY_KIND), EVERY_KIND)
+    again = poise.load(poise.save(model, tmp_path / "body.json"))
+    assert again == model
+    q = model.random(np.random.default_rng(seed), 5)
+    np.testing.assert_array_equal(again.fk(q), model.fk(q))
+
+
+@pytest.mark.parametrize("name", poise.models.names())
+def test_json_holds_the_built_in_bodies(name, tmp_path):
+    model = poise.load(name)
+    again = poise.load(poise.save(model, tmp_path / "body.json"))
+    assert again == model
+    assert again.file_notes == model.file_notes
+
+
+def test_json_takes_the_options_of_load(tmp_path):
+    path = poise.save(STAGE, tmp_path / "stage.json")
+    large = poise.load(path, scale=10.0)
+    assert large.joint("carriage").path.length == pytest.approx(10 * STAGE.joint("carriage").path.length)
+    assert large.joint("upper").length == pytest.approx(3.0)
+    assert large.upper[large.joint("upper").v][0] == 1.5  # a factor stays what it is
+    q = np.array(STAGE.rest)
+    scaled = np.array(large.rest)
+    np.testing.assert_allclose(large.fk(scaled, "hand")[:3, 3], 10 * STAGE.fk(q, "hand")[:3, 3], atol=1e-6)
+    assert poise.load(path, base="free").nv == STAGE.nv + 6
+
+
+def test_a_pose_is_not_a_body(tmp_path):
+    path = poise.save(poise.Pose(STAGE, STAGE.rest), tmp_path / "pose.json")
+    with pytest.raises(FormatError, match="no body"):
+        poise.load(path)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_tables_carry_the_body_along(suffix, tmp_path):
+    q = STAGE.random(np.random.default_rng(0), 6)
+    clip = poise.load_motion(poise.save(poise.Motion(STAGE, q, fps=30), tmp_path / f"clip{suffix}"))
+    assert clip.model == STAGE
+    np.testing.assert_allclose(clip.q, q, atol=1e-12)
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".bvh", ".glb", ".gltf"])
+def test_other_formats_reject_the_body_by_the_joints_name(suffix, tmp_path):
+    with pytest.raises(FormatError, match=r"joint 'carriage' is a path joint, which .* cannot hold.*\.json"):
+        poise.save(STAGE, tmp_path / f"body{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".bvh", ".glb"])
+def test_a_motion_is_written_frame_by_frame(suffix, tmp_path):
+    rng = np.random.default_rng(2)
+    q = np.array([STAGE.integrate(STAGE.rest, 0.02 * k * rng.normal(size=STAGE.nv)) for k in range(8)])
+    q = STAGE.clamp(q)
+    poise.save(poise.Motion(STAGE, q, fps=24), tmp_path / f"clip{suffix}")
+    clip = poise.load_motion(tmp_path / f"clip{suffix}")
+    there = clip.model.fk(clip.q, "hand")[:, :3, 3]
+    here = STAGE.fk(q, "hand")[:, :3, 3]
+    if clip.model.up == "y":
+        here = here @ np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]).T
+    np.testing.assert_allclose(there, here, atol=2e-5)
+
+
+HUMAN = poise.load("humanoid")
+
+
+def solved(reachable: bool = True) -> poise.Solution:
+    feet = [Reach(foot, HUMAN.fk(HUMAN.rest, foot), weight=10) for foot in ("foot_l", "foot_r")]
+    hand = Reach("hand_l", (0.4, 1.2, 0.3) if reachable else (3.0, 1.2, 0.3))
+    return poise.solve(HUMAN, [hand, *feet, Balance(["foot_l", "foot_r"]), Rest()])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reachable", [True, False])
+def test_a_solution_is_written_with_all_it_came_to(tmp_path: Path, reachable: bool) -> None:
+    solution = solved(reachable)
+    told = json.loads(poise.save(solution, tmp_path / "x.json").read_text("utf-8"))
+    assert told["poise"] == "pose"
+    assert told["q"] == solution.q.tolist()
+    assert told["status"] == str(solution.status)
+    assert told["reached"] is solution.reached
+    assert told["goals"]["hand_l"]["metres"] == solution.errors["hand_l"][0]
+    assert bool(told["why"]) is not reachable
+    assert told["goals"]["hand_l"]["reached"] is reachable
+    assert pose_from_json(HUMAN, json.dumps(told)).q == pytest.approx(solution.q)
+
+
+def test_the_command_line_writes_the_same(tmp_path: Path) -> None:
+    testing = pytest.importorskip("typer.testing")
+    from poise.cli.app import app
+
+    words = ["solve", "panda", "--reach", "panda_hand_tcp", "0.4", "0.1", "0.5", "--no-rest", "--json"]
+    shown = testing.CliRunner().invoke(app, [*words, "--out", str(tmp_path / "shell.json")])
+    assert shown.exit_code == 0, shown.output
+    written = json.loads((tmp_path / "shell.json").read_text("utf-8"))
+    solution = poise.solve(poise.load("panda"), Reach("panda_hand_tcp", (0.4, 0.1, 0.5)))
+    saved = json.loads(poise.save(solution, tmp_path / "python.json").read_text("utf-8"))
+    changing = {"microseconds": 0.0}
+    assert {**written, **changing} == {**saved, **changing}
+    assert list(written) == list(saved)
+
+
+def test_a_pose_is_written_as_the_studio_does(tmp_path: Path) -> None:
+    pose = poise.Pose(HUMAN, HUMAN.random(np.random.default_rng(0)))
+    text = poise.save(pose, tmp_path / "pose.json").read_text("utf-8")
+    assert json.loads(text) == json.loads(pose_to_json(pose))
+    assert (pose_from_json(HUMAN, text).q == pose.q).all()
+
+
+def test_values_that_json_cannot_store_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"cannot be saved as \.json"):
+        poise.save(poise.Motion(HUMAN, np.tile(HUMAN.rest, (3, 1)), fps=30), tmp_path / "x.json")
+    assert not list(tmp_path.iterdir())
+    path = poise.save(solved(), tmp_path / "x.json")
+    with pytest.raises(FormatError, match="holds a pose or a solution and no body"):
+        poise.load(path)
+    for text in ("{", "[]", "{}", '{"poise": 1}'):
+        path.write_text(text)
+        with pytest.raises(FormatError, match="holds no body"):
+            poise.load(path)
+
+
+@pytest.mark.parametrize(
+    "options", [{"separators": (",", ":")}, {"sort_keys": True, "indent": 4}, {"separators": (" ,", " : ")}]
+)
+def test_a_body_is_read_however_another_tool_wrote_its_json(tmp_path: Path, options: dict[str, Any]) -> None:
+    for name in ("panda", "snake100"):
+        model = poise.load(name)
+        path = poise.save(model, tmp_path / "body.json")
+        path.write_text(json.dumps(json.loads(path.read_text("utf-8")), **options), "utf-8")
+        assert poise.load(path) == model
