@@ -15,7 +15,7 @@ from file_cases import written
 from poise.errors import FormatError, FormatWarning
 from poise.formats import load_within
 from poise.formats.mjcf import compiler
-from poise.formats.mjcf.subprocess_limits import make_environment
+from poise.formats.mjcf.compiler import make_environment
 
 pytestmark = pytest.mark.slow
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import looks_files as made
 import poise
+from file_cases import written
 from poise.errors import FormatError
 from poise.formats import load_within
 from poise.formats.meshes.looks import find_look
@@ -22,12 +23,6 @@ from poise.model.geometry.looks import Look, Patch, Piece, Skin, find_normals
 from poise.pictures.textures import decode_texture, sample_texture
 
 TURNED = "<rotate>0 0 1 90</rotate><translate>1 0 0</translate>"
-
-
-def written(folder: Path, name: str, data: bytes) -> Path:
-    path = folder / name
-    path.write_bytes(data)
-    return path
 
 
 def whole(patches: tuple[Patch, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +49,7 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_kind_gives_the_same_box(name: str, tmp_path: Path) -> None:
-    patches = made.read_patches(written(tmp_path, name, FILES[name]))
+    patches = made.read_patches(written(tmp_path / name, FILES[name]))
     points, triangles = whole(patches)
     np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], [[0, 0, 0], [1, 2, 3]], atol=1e-6)
     assert abs(volume(points, triangles) - made.VOLUME) < 1e-5, "triangles face outwards"
@@ -72,23 +67,23 @@ def test_a_glb_is_a_mesh_too(tmp_path: Path) -> None:
 
 
 def test_loose_corners_become_one_vertex(tmp_path: Path) -> None:
-    assert len(whole(made.read_patches(written(tmp_path, "box.stl", made.stl())))[0]) == 8
+    assert len(whole(made.read_patches(written(tmp_path / "box.stl", made.stl())))[0]) == 8
 
 
 def test_colors_come_from_the_mesh(tmp_path: Path) -> None:
-    (red,) = made.read_patches(written(tmp_path, "box.dae", made.dae()))
+    (red,) = made.read_patches(written(tmp_path / "box.dae", made.dae()))
     assert red.material is not None
     assert red.material.color == (1.0, 0.0, 0.0, 1.0)
     (tmp_path / "paint.mtl").write_text("newmtl paint\nKd 0 0.5 1\n")
-    (blue,) = made.read_patches(written(tmp_path, "box.obj", made.obj("paint.mtl")))
+    (blue,) = made.read_patches(written(tmp_path / "box.obj", made.obj("paint.mtl")))
     assert blue.material is not None
     assert blue.material.color == (0.0, 0.5, 1.0, 1.0)
-    (plain,) = made.read_patches(written(tmp_path, "bare.obj", made.obj("../../secret.mtl")))
+    (plain,) = made.read_patches(written(tmp_path / "bare.obj", made.obj("../../secret.mtl")))
     assert plain.material is None, "no colours are looked for outside of the folder"
 
 
 def test_the_nodes_of_a_dae_place_its_meshes(tmp_path: Path) -> None:
-    points, _ = whole(made.read_patches(written(tmp_path, "box.dae", made.dae(node=TURNED))))
+    points, _ = whole(made.read_patches(written(tmp_path / "box.dae", made.dae(node=TURNED))))
     # turned by a quarter about z after a step along x: x' = -y, y' = x + 1
     np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], [[-2, 1, 0], [0, 2, 3]], atol=1e-6)
 
@@ -121,7 +116,7 @@ HOSTILE = {
 def test_hostile_meshes_are_rejected_by_name(name: str, tmp_path: Path) -> None:
     data, word = HOSTILE[name]
     with pytest.raises(FormatError, match=word) as found:
-        made.read_patches(written(tmp_path, name, data))
+        made.read_patches(written(tmp_path / name, data))
     assert name in str(found.value)
 
 
@@ -135,7 +130,7 @@ def test_whatever_happens_to_a_mesh_it_is_read_or_rejected(name: str, data: st.D
         whole_file[at] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(whole_file)))
     with tempfile.TemporaryDirectory() as folder:
-        path = written(Path(folder), name, bytes(whole_file[: max(cut, len(whole_file) // 2)]))
+        path = written(Path(folder) / name, bytes(whole_file[: max(cut, len(whole_file) // 2)]))
         try:
             patches = made.read_patches(path)
         except FormatError:
@@ -148,7 +143,7 @@ def test_whatever_happens_to_a_mesh_it_is_read_or_rejected(name: str, data: st.D
 def test_every_suffix_has_a_reader(tmp_path: Path) -> None:
     for suffix in MESHES:
         with pytest.raises(FormatError, match="x") as found:
-            made.read_patches(written(tmp_path, f"x{suffix}", b""))
+            made.read_patches(written(tmp_path / f"x{suffix}", b""))
         assert "is not a mesh that Poise reads" not in str(found.value)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import warnings
+from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import poise
 from bodies import EVERY_KIND, make_stage, random_model
 from driven_bodies import drive_randomly, random_inertia
+from file_cases import ignore_warnings
 from poise.errors import FormatError, FormatWarning, InvalidValue
 from poise.goals import Balance, Reach, Rest
 from poise.model.spec import DRIVE, JointSpec
@@ -35,25 +37,29 @@ def list_drives(model: poise.Model) -> dict[str, tuple[float, ...]]:
     return {joint.name: tuple(getattr(joint, key) for key in DRIVE) for joint in model.joints}
 
 
-def save_and_load(model: poise.Model, path: Path) -> poise.Model:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FormatWarning)
-        return poise.load(poise.save(model, path))
+MAKERS: dict[str, Callable[[], poise.Model]] = {
+    **{f"joints {seed}": partial(random_model, seed, len(EVERY_KIND), EVERY_KIND) for seed in SEEDS},
+    **{f"drives {seed}": partial(drive_randomly, seed, joints=14, kinds=EVERY_KIND) for seed in SEEDS},
+    **{name: partial(poise.load, name) for name in poise.models.names()},
+}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_json_keeps_every_kind(seed: int, tmp_path: Path) -> None:
-    model = drive_randomly(seed, joints=14, kinds=EVERY_KIND)
-    again = save_and_load(model, tmp_path / "body.json")
-    assert list_solids(again) == list_solids(model)
-    assert list_drives(again) == list_drives(model)
+@pytest.mark.parametrize("name", MAKERS)
+def test_json_holds_every_body(name: str, tmp_path: Path) -> None:
+    model = MAKERS[name]()
+    again = poise.load(poise.save(model, tmp_path / "body.json"))
     assert again == model
+    assert (list_solids(again), list_drives(again)) == (list_solids(model), list_drives(model))
+    assert again.file_notes == model.file_notes
+    q = model.random(np.random.default_rng(0), 5)
+    np.testing.assert_array_equal(again.fk(q), model.fk(q))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_urdf_keeps_solids_and_drives(seed: int, tmp_path: Path) -> None:
     model = drive_randomly(seed, kinds=HELD_BY_URDF)
-    again = save_and_load(model, tmp_path / "body.urdf")
+    with ignore_warnings():
+        again = poise.load(poise.save(model, tmp_path / "body.urdf"))
     solids, drives = list_solids(again), list_drives(again)
     assert {name: solids[name] for name in model.frames} == list_solids(model)
     chains = [joint.name for joint in model.joints if joint.kind in ("universal", "euler")]
@@ -150,23 +156,6 @@ def test_joints_have_every_field_of_their_declaration() -> None:
 
 
 STAGE = make_stage()
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_json_holds_every_joint(seed, tmp_path):
-    model = random_model(seed, len(EVERY_KIND), EVERY_KIND)
-    again = poise.load(poise.save(model, tmp_path / "body.json"))
-    assert again == model
-    q = model.random(np.random.default_rng(seed), 5)
-    np.testing.assert_array_equal(again.fk(q), model.fk(q))
-
-
-@pytest.mark.parametrize("name", poise.models.names())
-def test_json_holds_the_built_in_bodies(name, tmp_path):
-    model = poise.load(name)
-    again = poise.load(poise.save(model, tmp_path / "body.json"))
-    assert again == model
-    assert again.file_notes == model.file_notes
 
 
 def test_json_takes_the_options_of_load(tmp_path):
