@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import poise
-from gltf_files import arm, glb, quaternion
+from gltf_files import glb, make_character
 from paths import FUZZ
 from reading import attempt
 from seeds import NASTY, SEEDS
@@ -71,9 +71,7 @@ def with_token(data: bytes, start: int, word: bytes) -> bytes:
 @cache
 def make_files() -> dict[str, bytes]:
     """Return files that a library packs: glTF with its buffer, poses of AMASS, and tables with a body or for one."""
-    character = arm()
-    character.mesh(character.skin([1, 2, 3, 4]), 4)
-    character.clip("walk", [(2, "rotation", [0, 1], [quaternion([1, 0, 0], angle) for angle in (0.1, 0.4)], "LINEAR")])
+    character = make_character()
     amass = io.BytesIO()
     np.savez_compressed(amass, poses=np.zeros((2, 66)), trans=np.zeros((2, 3)), mocap_framerate=30.0)
     files = {"fuzz.glb": glb(character.with_buffer(None), character.data), "poses.npz": amass.getvalue()}

@@ -18,24 +18,16 @@ from hypothesis import strategies as st
 import poise
 from budget import within
 from file_cases import check_rejected, check_warned, written
-from gltf_files import File, arm, glb, quaternion
+from gltf_files import File, arm, glb, make_character
 from poise.errors import FormatError, FormatWarning
 from reading import attempt
 
 Change = Callable[[dict[str, Any]], Any]
 
 
-def character() -> File:
-    file = arm()
-    file.mesh(file.skin([1, 2, 3, 4]), 4)
-    quats = [quaternion([1, 0, 0], a) for a in (0.1, 0.4)]
-    file.clip("walk", [(2, "rotation", [0, 1], quats, "LINEAR"), (1, "translation", [0, 1], np.eye(3)[:2], "STEP")])
-    return file
-
-
 def changed(change: Change) -> bytes:
     """Return the character's file after a change of its JSON."""
-    file = character()
+    file = make_character()
     root = json.loads(json.dumps(file.with_buffer(None)))
     change(root)
     return glb(json.dumps(root, allow_nan=True).encode(), file.data)
@@ -153,7 +145,7 @@ def test_rejected_by_the_element(tmp_path: Path, case: str) -> None:
 
 @pytest.mark.parametrize("cut", [*range(0, 24), 60, 400, -4, -1])
 def test_a_file_that_is_cut_short(tmp_path: Path, cut: int) -> None:
-    check_rejected(tmp_path / "a.glb", character().glb(tmp_path / "a.glb").read_bytes()[:cut])
+    check_rejected(tmp_path / "a.glb", make_character().glb(tmp_path / "a.glb").read_bytes()[:cut])
 
 
 @pytest.mark.parametrize(
@@ -271,7 +263,7 @@ def test_many_nodes_and_deep_trees(tmp_path: Path) -> None:
 def test_links_and_pipes_are_not_followed(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
-    file = character()
+    file = make_character()
     path = file.gltf(inside / "a.gltf")
     (tmp_path / "secret.bin").write_bytes(file.data)
     (inside / "a.bin").unlink()
@@ -333,7 +325,7 @@ def test_a_known_extension_is_read_without_a_word(tmp_path: Path) -> None:
 
 
 def test_bytes_behind_the_end_are_ignored(tmp_path: Path) -> None:
-    path = character().glb(tmp_path / "a.glb")
+    path = make_character().glb(tmp_path / "a.glb")
     path.write_bytes(path.read_bytes() + b"more")
     with pytest.warns(FormatWarning, match="4 bytes follow"):
         poise.load(path)
@@ -342,7 +334,7 @@ def test_bytes_behind_the_end_are_ignored(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ fuzzing
 
 
-BASE = character()
+BASE = make_character()
 ROOT = BASE.with_buffer(None)
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 300), st.sampled_from([2**31, 2**53, -(2**70), 1e308, 1e-320, 0.5, 5126]),
