@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import poise
 from poise.errors import FormatError, FormatWarning
-from poise.files.source import Source
-from poise.formats.options import ReadOptions
 from poise.formats.tables import amass
 from poise.spatial import Rotation
 
@@ -163,17 +156,3 @@ def test_only_the_humanoid(tmp_path: Path) -> None:
         poise.load_motion(tmp_path / "walk_poses.npz", model=poise.load("panda"))
     with pytest.raises(FormatError, match="y up"):
         poise.load_motion(tmp_path / "walk_poses.npz", up="z")
-
-
-@pytest.mark.slow
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 10**4), st.integers(0, 20), st.binary(max_size=8))
-def test_fuzz(place: int, length: int, new: bytes) -> None:
-    stream = io.BytesIO()
-    np.savez_compressed(stream, poses=smpl(2, 22), trans=np.zeros((2, 3)), mocap_framerate=30.0)
-    good = stream.getvalue()
-    place %= len(good)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with contextlib.suppress(FormatError):
-            amass.read_motion(Source("a.npz", good[:place] + new + good[place + length :]), ReadOptions())

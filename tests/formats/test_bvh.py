@@ -12,7 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
-from bvh_cases import CHANNELS, ROOT6, ROTATIONS, count, figure, random_bodies, rows_for, six_channels, write
+from bvh_cases import (
+    CHANNELS,
+    ROOT6,
+    ROTATIONS,
+    count,
+    figure,
+    make_person,
+    random_bodies,
+    rows_for,
+    six_channels,
+    write,
+)
 from bvh_oracle import Bone, fk, text_of
 from poise.errors import FormatError, FormatWarning
 from poise.goals import Reach
@@ -308,17 +319,7 @@ def test_bones_with_position_channels_bend_and_do_not_stretch(tmp_path: Path) ->
 def test_bones_have_roles(tmp_path: Path) -> None:
     """A Mixamo character's limbs are found by their names."""
 
-    def bone(name: str, *children: Bone) -> Bone:
-        return Bone(f"mixamorig:{name}", (0.0, 0.2, 0.0), ROTATIONS, list(children))
-
-    def side(name: str, *parts: str) -> Bone:
-        first, *rest = parts
-        return bone(f"{name}{first}", *([side(name, *rest)] if rest else []))
-
-    arms = [side(name, "Shoulder", "Arm", "ForeArm", "Hand") for name in ("Left", "Right")]
-    legs = [side(name, "UpLeg", "Leg", "Foot", "ToeBase") for name in ("Left", "Right")]
-    spine = bone("Spine", bone("Spine1", bone("Spine2", bone("Neck", bone("Head")), *arms)))
-    root = Bone("mixamorig:Hips", (0.0, 1.0, 0.0), ROOT6, [spine, *legs])
+    root = make_person(0.01, "mixamorig:", ROTATIONS)
     model = poise.load(write(tmp_path, text_of(root, rows_for(root))))
     assert model.roles["foot_l"] == "mixamorig:LeftFoot"
     assert model.roles["hand_r"] == "mixamorig:RightHand"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
+import poise
 from budget import within
-from poise.errors import FormatError
+from bvh_cases import ROTATIONS, make_person
+from bvh_oracle import Bone, text_of
+from file_cases import written
+from poise.errors import FormatError, FormatWarning
 from poise.files.source import Source
 from poise.formats.bvh import reader
 from poise.formats.options import ReadOptions
@@ -206,48 +207,66 @@ def test_a_hundred_thousand_joints_are_rejected_in_time() -> None:
         read(text)
 
 
-# ------------------------------------------------------------------------------------------------ fuzz
+PERSON = text_of(make_person(), np.array([[1, 2, 3], [4, 5, 6]]), 0.1)
 
-WORDS = (
-    *("HIERARCHY", "ROOT", "JOINT", "End", "Site", "OFFSET", "CHANNELS", "MOTION", "Frames:", "Frame", "Time:"),
-    *("{", "}", "0", "1", "3", "-1", "1e999", "nan", "1_0", "Xrotation", "Xposition", "a", "\n", "\r", "\t", "\0", "é"),
+
+def test_two_bones_of_one_name_get_names_apart(tmp_path: Path) -> None:
+    text = PERSON.replace("RightToeBase", "LeftFoot").replace("JOINT Head", "JOINT LeftFoot#2")
+    with pytest.warns(FormatWarning, match="'LeftFoot#3' here"):
+        model = poise.load(written(tmp_path / "a.bvh", text))
+    assert {"LeftFoot", "LeftFoot#2", "LeftFoot#3", "LeftFoot#3_end"} <= set(model.frames)
+    assert model.frame("LeftFoot#3").parent == "RightFoot"
+
+
+def test_rows_beyond_those_declared_are_left_out(tmp_path: Path) -> None:
+    with pytest.warns(FormatWarning, match="declares 1 frames and holds 2; the first 1 were read"):
+        motion = poise.load_motion(written(tmp_path / "a.bvh", PERSON.replace("Frames: 2", "Frames: 1")))
+    np.testing.assert_allclose(np.degrees(motion.q), [[1, 2, 3]])
+
+
+@pytest.mark.parametrize(
+    ("scale", "unit", "word"), [(1, "cm", "centimetres"), (0.01, "m", "metres"), (10, "mm", "mil")]
 )
+def test_the_unit_of_a_person_is_stated(scale: float, unit: str, word: str, tmp_path: Path) -> None:
+    text = text_of(make_person(scale), np.zeros((1, 3)))
+    model = poise.load(written(tmp_path / "a.bvh", text))
+    assert model.units == unit
+    assert any("units tall" in note and word in note for note in model.notes)
+    assert poise.load(tmp_path / "a.bvh", scale="auto").units == "m"
 
 
-def only_format_errors(text: str | bytes) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with contextlib.suppress(FormatError):
-            read(text)
-
-
-@pytest.mark.slow
-@settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from(WORDS), max_size=40))
-def test_fuzz_words(words: list[str]) -> None:
-    only_format_errors(" ".join(words))
-
-
-@pytest.mark.slow
-@settings(max_examples=400, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, len(GOOD)), st.integers(0, 30), st.sampled_from(WORDS) | st.text(max_size=5)),
-        max_size=4,
-    )
-)
-@example([(0, 9, "hierarchy\r")])
-def test_fuzz_edits(edits: list[tuple[int, int, str]]) -> None:
-    text = GOOD
-    for place, length, new in edits:
-        text = text[:place] + new + text[place + length :]
-    only_format_errors(text)
+def test_a_body_unlike_a_person_has_no_known_unit(tmp_path: Path) -> None:
+    text = "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 0\n}\nMOTION\nFrames: 1\nFrame Time: 1\n"
+    model = poise.load(written(tmp_path / "a.bvh", text))
+    assert model.units == "m"
+    assert "BVH has no unit; its numbers were taken as metres" in model.notes
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(st.binary(max_size=200), st.integers(0, len(GOOD)))
-def test_fuzz_bytes(data: bytes, place: int) -> None:
-    good = GOOD.encode()
-    only_format_errors(good[:place] + data + good[place:])
-    only_format_errors(data)
+@pytest.mark.parametrize(("count", "refused"), [(4000, False), (10_001, True)])
+def test_thousands_of_end_sites(count: int, refused: bool, tmp_path: Path) -> None:
+    ends = "End Site\n{\nOFFSET 0 1 0\n}\n" * count
+    path = written(tmp_path / "a.bvh", f"HIERARCHY\nROOT a\n{{\nOFFSET 0 0 0\n{ends}}}\n")
+    if refused:
+        with within(20), pytest.raises(FormatError, match="End Sites"):
+            poise.load(path)
+    else:
+        with within(20), pytest.warns(FormatWarning):
+            assert len(poise.load(path).frames) == count + 1
+
+
+@pytest.mark.parametrize(("size", "words"), [(1.0, "metres"), (100.0, "centimetres")])
+def test_bodies_that_do_not_stand_in_their_offsets_are_measured_along_their_bones(
+    tmp_path: Path, size: float, words: str
+) -> None:
+    # every bone along x, and a root on the floor below the hips: as LAFAN1 and others write
+    foot = Bone("LeftFoot", (0.43 * size, 0.0, 0.0), ROTATIONS, end=(0.1 * size, 0.0, 0.0))
+    shank = Bone("LeftLeg", (0.42 * size, 0, 0), ROTATIONS, [foot])
+    leg = Bone("LeftUpLeg", (0.0, 0.0, 0.1 * size), ROTATIONS, [shank])
+    spine = Bone("Spine", (0.3 * size, 0, 0), ROTATIONS, [Bone("Head", (0.3 * size, 0, 0), ROTATIONS)])
+    root = Bone("Root", (0.0, 0.0, 0.0), ROTATIONS, [Bone("Hips", (0.0, 0.9 * size, 0.0), ROTATIONS, [spine, leg])])
+    path = tmp_path / "a.bvh"
+    path.write_text(text_of(root, np.zeros((1, 21))))
+    model = poise.load(path, scale="auto")
+    assert any(f"{1.55 * size:g} units tall, taken as {words}" in note for note in model.notes), model.notes
+    assert abs(model.fk(model.rest, "Hips")[1, 3] - 0.9) < 1e-12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -10,13 +11,17 @@ import pytest
 
 import poise
 from budget import within
+from file_cases import written
 from poise.errors import FormatError, FormatWarning
 from poise.formats import load_within
 from poise.formats.mjcf import compiler
+from poise.formats.mjcf.compiler import make_environment
 
 pytestmark = pytest.mark.slow
 
+
 pytest.importorskip("mujoco")
+
 
 BODY = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
 
@@ -28,6 +33,8 @@ def mjcf(inside: str, before: str = "") -> str:
 BOMB = '<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa">' + "".join(
     f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9)
 )
+
+
 REFUSED = {
     "empty": "",
     "blank": "  \n ",
@@ -123,14 +130,6 @@ def test_lines_are_those_of_the_file_that_has_the_fault(tmp_path: Path) -> None:
     assert caught.value.line == 4
 
 
-@pytest.mark.parametrize("name", ["a", "b"])
-def test_includes_that_include_each_other(tmp_path: Path, name: str) -> None:
-    (tmp_path / "a.xml").write_text('<mujoco><include file="b.xml"/></mujoco>')
-    (tmp_path / "b.xml").write_text('<mujoco><include file="a.xml"/></mujoco>')
-    with pytest.raises(FormatError, match="already included"):
-        poise.load(tmp_path / f"{name}.xml")
-
-
 def test_a_link_out_of_the_folder_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "robot").mkdir()
     (tmp_path / "secret.xml").write_text("<mujoco><body/></mujoco>")
@@ -141,53 +140,71 @@ def test_a_link_out_of_the_folder_is_rejected(tmp_path: Path) -> None:
 
 
 PIECE = '<mujoco><body name="arm"><joint name="j"/><geom size="0.1"/></body></mujoco>'
+Files = dict[str, str]
 
 
-def climbing(folder: Path, reference: str, inside: str = PIECE) -> Path:
-    """A model in `robots/one/` that includes something else, and `common/`, `common/Arm.MJCF` beside `robots/`."""
-    (folder / "common").mkdir(exist_ok=True)
-    (folder / "robots" / "one").mkdir(parents=True, exist_ok=True)
-    (folder / "common" / "Arm.MJCF").write_text(inside)
-    (folder / "common" / "arm.txt").write_text(inside)
-    model = folder / "robots" / "one" / "model.xml"
-    model.write_text(mjcf(f'<include file="{reference}"/>'))
-    return model
+def include(reference: str, inside: str = "") -> str:
+    """Return a model with an include."""
+    return mjcf(f'{inside}<include file="{reference}"/>')
 
 
-@pytest.mark.parametrize(
-    "reference", ["../../common/Arm.MJCF", "..\\..\\common\\Arm.MJCF", "./../../common/./Arm.MJCF"]
-)
-def test_an_include_may_climb_to_another_mjcf(tmp_path: Path, reference: str) -> None:
-    assert "arm" in poise.load(climbing(tmp_path, reference)).frames
+def attach(reference: str, inside: str = '<attach model="m" body="b" prefix="p_"/>') -> str:
+    """Return a model with a body to which another model is attached."""
+    return mjcf(f'<body name="b">{inside}</body>', f'<asset><model name="m" file="{reference}"/></asset>')
 
 
-def test_an_included_file_includes_from_its_own_folder(tmp_path: Path) -> None:
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "hand.xml").write_text('<mujoco><body name="hand"/></mujoco>')
-    piece = PIECE.replace("<geom", '<include file="../parts/hand.xml"/><geom')
-    assert {"arm", "hand"} <= set(poise.load(climbing(tmp_path, "../../common/Arm.MJCF", piece)).frames)
+def climb(reference: str, inside: str = PIECE) -> Files:
+    """Return a model in `robots/one/` that includes something else, and pieces in `common/` next to `robots/`."""
+    return {"robots/one/model.xml": include(reference), "common/Arm.MJCF": inside, "common/arm.txt": inside}
 
 
-def test_a_model_to_attach_may_lie_above(tmp_path: Path) -> None:
-    (tmp_path / "robot").mkdir()
-    (tmp_path / "hand.xml").write_text(mjcf(BODY))
-    asset = '<asset><model name="m" file="../hand.xml"/></asset>'
-    path = tmp_path / "robot" / "model.xml"
-    path.write_text(mjcf('<body name="a"><attach model="m" body="b" prefix="p_"/></body>', asset))
-    assert "p_b" in poise.load(path).frames
+def write_all(folder: Path, files: Files) -> Path:
+    """Write files, and return the path of the first."""
+    paths = [written(folder / name, text) for name, text in files.items()]
+    return paths[0]
 
 
-def test_a_mesh_that_weighs_may_lie_above(tmp_path: Path) -> None:
-    (tmp_path / "robot").mkdir()
-    (tmp_path / "meshes").mkdir()
-    corners = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
-    (tmp_path / "meshes" / "part.OBJ").write_bytes(corners)
-    path = tmp_path / "robot" / "model.xml"
-    before = '<compiler meshdir="../meshes"/><asset><mesh name="m" file="part.OBJ"/></asset>'
-    path.write_text(mjcf('<body name="b"><joint/><geom type="mesh" mesh="m" density="6"/></body>', before))
-    model = poise.load(path)
-    assert abs(model.mass - 1.0) < 1e-6
-    assert Path(model.shapes[0].shape.path).resolve() == (tmp_path / "meshes" / "part.OBJ").resolve()
+HAND = '<mujoco><body name="hand"/></mujoco>'
+READ: dict[str, tuple[Files, set[str]]] = {
+    **{f"above, {way}": (climb(way), {"arm"}) for way in ("../../common/Arm.MJCF", "..\\..\\common\\Arm.MJCF")},
+    "above, with dots": (climb("./../../common/./Arm.MJCF"), {"arm"}),
+    "from the folder of the included file": (
+        climb("../../common/Arm.MJCF", PIECE.replace("<geom", '<include file="../parts/hand.xml"/><geom'))
+        | {"parts/hand.xml": HAND},
+        {"arm", "hand"},
+    ),
+    "a model to attach, above": ({"robot/model.xml": attach("../hand.xml"), "hand.xml": mjcf(BODY)}, {"p_b"}),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_files_elsewhere_that_are_read(name: str, tmp_path: Path) -> None:
+    files, frames = READ[name]
+    assert frames <= set(poise.load(write_all(tmp_path, files)).frames)
+
+
+MANY = attach("m{}.xml", "".join(f'<attach model="m" body="b" prefix="p{i}"/>' for i in range(10)))
+CIRCLES: dict[str, tuple[Files, str]] = {
+    "includes, from a": ({"a.xml": include("b.xml"), "b.xml": include("a.xml")}, "already included"),
+    "includes, from b": ({"b.xml": include("a.xml"), "a.xml": include("b.xml")}, "already included"),
+    "includes above": (
+        climb("../../common/Arm.MJCF", '<mujoco><include file="../../robots/one/model.xml"/></mujoco>'),
+        "already included",
+    ),
+    "models to attach": ({"a.xml": attach("b.xml"), "b.xml": attach("a.xml")}, "attaches itself"),
+    "ten of ten of ten": (
+        {f"m{k}.xml": MANY.format(k + 1) for k in range(9)} | {"m9.xml": mjcf(BODY)},
+        "grows above",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CIRCLES)
+def test_files_that_refer_to_each_other(name: str, tmp_path: Path) -> None:
+    files, words = CIRCLES[name]
+    path = write_all(tmp_path, files)
+    with pytest.raises(FormatError, match=words):
+        poise.load(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes to refuse")
@@ -206,7 +223,7 @@ def test_a_mesh_that_weighs_may_lie_above(tmp_path: Path) -> None:
     ],
 )
 def test_an_include_climbs_to_nothing_else(tmp_path: Path, reference: str, words: str) -> None:
-    path = climbing(tmp_path, reference)
+    path = write_all(tmp_path, climb(reference))
     (tmp_path / "common" / "link.xml").symlink_to("/dev/zero")
     (tmp_path / "folder.xml").mkdir()
     os.mkfifo(tmp_path / "pipe.xml")
@@ -215,28 +232,39 @@ def test_an_include_climbs_to_nothing_else(tmp_path: Path, reference: str, words
     assert caught.value.line == 1
 
 
-def test_files_that_climb_to_each_other(tmp_path: Path) -> None:
-    piece = '<mujoco><include file="../../robots/one/model.xml"/></mujoco>'
-    with pytest.raises(FormatError, match="already included"):
-        poise.load(climbing(tmp_path, "../../common/Arm.MJCF", piece))
+OUTSIDE = {"outside/piece.xml": PIECE, "outside/hand.xml": HAND}
+CLIMBING = PIECE.replace("<geom", '<include file="../outside/piece.xml"/><geom')
+UPLOADED: dict[str, Files] = {
+    "include": {"upload/robot.xml": include("../outside/piece.xml", BODY)},
+    "attach": {"upload/robot.xml": attach("../outside/hand.xml")},
+    "include in an include": {"upload/robot.xml": include("inner/first.xml", BODY), "upload/inner/first.xml": CLIMBING},
+}
 
 
-def test_models_that_attach_each_other(tmp_path: Path) -> None:
-    for one, other in ("ab", "ba"):
-        asset = f'<asset><model name="{other}" file="{other}.xml"/></asset>'
-        (tmp_path / f"{one}.xml").write_text(mjcf(f'<body><attach model="{other}" body="b" prefix="p"/></body>', asset))
-    with pytest.raises(FormatError, match="attaches itself"):
-        poise.load(tmp_path / "a.xml")
+@pytest.mark.parametrize("name", UPLOADED)
+def test_an_upload_reads_nothing_outside_of_its_folder(name: str, tmp_path: Path) -> None:
+    path = write_all(tmp_path, UPLOADED[name] | OUTSIDE)
+    with pytest.raises(FormatError, match="leads out of the upload") as caught:
+        load_within(path, tmp_path / "upload")
+    assert caught.value.line
 
 
-def test_attached_models_cannot_multiply(tmp_path: Path) -> None:
-    (tmp_path / "m9.xml").write_text(mjcf(BODY))
-    for k in range(9):
-        asset = f'<asset><model name="m" file="m{k + 1}.xml"/></asset>'
-        inside = "".join(f'<attach model="m" body="b" prefix="p{i}"/>' for i in range(10))
-        (tmp_path / f"m{k}.xml").write_text(mjcf(f'<body name="b">{inside}</body>', asset))
-    with pytest.raises(FormatError, match="grows above"):
-        poise.load(tmp_path / "m0.xml")
+def test_an_upload_may_climb_inside_of_its_folder(tmp_path: Path) -> None:
+    path = write_all(tmp_path, {"models/robot.xml": include("../piece.xml"), "piece.xml": PIECE})
+    assert "arm" in load_within(path, tmp_path).frames
+
+
+def test_a_mesh_that_weighs_may_lie_above(tmp_path: Path) -> None:
+    (tmp_path / "robot").mkdir()
+    (tmp_path / "meshes").mkdir()
+    corners = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    (tmp_path / "meshes" / "part.OBJ").write_bytes(corners)
+    path = tmp_path / "robot" / "model.xml"
+    before = '<compiler meshdir="../meshes"/><asset><mesh name="m" file="part.OBJ"/></asset>'
+    path.write_text(mjcf('<body name="b"><joint/><geom type="mesh" mesh="m" density="6"/></body>', before))
+    model = poise.load(path)
+    assert abs(model.mass - 1.0) < 1e-6
+    assert Path(model.shapes[0].shape.path).resolve() == (tmp_path / "meshes" / "part.OBJ").resolve()
 
 
 def test_a_bad_mesh_costs_its_mass_only(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -297,32 +325,23 @@ def test_where_no_process_can_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert poise.load(tmp_path / "model.xml").nq == 1
 
 
-UPLOADED = {
-    "include": mjcf(f'{BODY}<include file="../outside/piece.xml"/>'),
-    "attach": mjcf(BODY, '<asset><model name="m" file="../outside/hand.xml"/></asset>'),
-    "include in an include": mjcf(f'{BODY}<include file="inner/first.xml"/>'),
-}
-
-
-@pytest.mark.parametrize("name", UPLOADED)
-def test_an_upload_reads_nothing_outside_of_its_folder(name: str, tmp_path: Path) -> None:
-    for folder in ("upload/inner", "outside"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "outside/piece.xml").write_text(PIECE)
-    (tmp_path / "outside/hand.xml").write_text(mjcf('<body name="hand"/>'))
-    (tmp_path / "upload/inner/first.xml").write_text(
-        PIECE.replace("<geom", '<include file="../outside/piece.xml"/><geom')
-    )
-    path = tmp_path / "upload/robot.xml"
-    path.write_text(UPLOADED[name])
-    with pytest.raises(FormatError, match="leads out of the upload") as caught:
-        load_within(path, tmp_path / "upload")
-    assert caught.value.line
-
-
-def test_an_upload_may_climb_inside_of_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "models").mkdir()
-    (tmp_path / "piece.xml").write_text(PIECE)
-    path = tmp_path / "models/robot.xml"
-    path.write_text(mjcf('<include file="../piece.xml"/>'))
-    assert "arm" in load_within(path, tmp_path).frames
+@pytest.mark.parametrize(
+    ("preloaded", "kept"),
+    [
+        (None, None),
+        ("", None),
+        ("/usr/lib/gcc/x/12/libasan.so /usr/lib/libstdc++.so.6", "/usr/lib/libstdc++.so.6"),
+        ("/a/libclang_rt.asan-aarch64.so:/b/libgomp.so.1", "/b/libgomp.so.1"),
+        ("libjemalloc.so", "libjemalloc.so"),
+        ("libasan.so.8", None),
+    ],
+)
+def test_no_sanitizer_is_preloaded(monkeypatch: pytest.MonkeyPatch, preloaded: str | None, kept: str | None) -> None:
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    if preloaded is not None:
+        monkeypatch.setenv("LD_PRELOAD", preloaded)
+    monkeypatch.setenv("OWN", "kept")
+    found = make_environment()
+    assert found.get("LD_PRELOAD") == kept
+    assert found["OWN"] == "kept"
+    assert all(entry in found["PYTHONPATH"] for entry in sys.path if entry)

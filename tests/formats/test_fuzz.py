@@ -5,12 +5,20 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+import poise
+from gltf_files import glb, make_character
 from paths import FUZZ
 from reading import attempt
 from seeds import NASTY, SEEDS
@@ -60,21 +68,55 @@ def with_token(data: bytes, start: int, word: bytes) -> bytes:
     return data[:start] + word + data[end:]
 
 
+@cache
+def make_files() -> dict[str, bytes]:
+    """Return files that a library packs: glTF with its buffer, poses of AMASS, and tables with a body or for one."""
+    character = make_character()
+    amass = io.BytesIO()
+    np.savez_compressed(amass, poses=np.zeros((2, 66)), trans=np.zeros((2, 3)), mocap_framerate=30.0)
+    files = {"fuzz.glb": glb(character.with_buffer(None), character.data), "poses.npz": amass.getvalue()}
+    motion = poise.Motion(poise.load("planar2"), [[0.1, 0.2], [0.3, 0.4]], 7.0)
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in TABLES:
+            files[f"m{suffix}"] = poise.save(motion, Path(folder) / f"m{suffix}").read_bytes()
+    return files
+
+
+TABLES = (".csv", ".npz", ".parquet") if find_spec("pyarrow") else (".csv", ".npz")
 CASES = [(name, i) for name in sorted(SEEDS) for i in range(len(SEEDS[name]))]
+CASES += [(name, -1) for name in ("fuzz.glb", "poses.npz", *(f"m{suffix}" for suffix in TABLES))]
+
+
+def read(name: str, i: int, data: bytes | None = None) -> list[Any]:
+    """Return what the readers make of a seed, or of other bytes with its name; tables are read for their body too."""
+    content = (SEEDS[name][i] if i >= 0 else make_files()[name]) if data is None else data
+    bodies = [None, poise.load("planar2")] if name.startswith("m.") else [None]
+    return [attempt(name, content, verb, body) for verb in VERBS for body in bodies]
 
 
 @pytest.mark.parametrize(("name", "i"), CASES)
 def test_seeds_are_read(name: str, i: int) -> None:
-    assert any(attempt(name, SEEDS[name][i], verb) is not None for verb in VERBS)
+    assert any(result is not None for result in read(name, i))
 
 
 @pytest.mark.parametrize(("name", "i"), CASES)
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_mutations(name: str, i: int, data: st.DataObject) -> None:
-    content = data.draw(mutated(SEEDS[name][i]))
-    for verb in VERBS:
-        attempt(name, content, verb)
+    read(name, i, data.draw(mutated(SEEDS[name][i] if i >= 0 else make_files()[name])))
+
+
+WORDS = (
+    *("HIERARCHY", "ROOT", "JOINT", "End", "Site", "OFFSET", "CHANNELS", "MOTION", "Frames:", "Frame", "Time:"),
+    *("{", "}", "0", "1", "3", "-1", "1e999", "nan", "1_0", "Xrotation", "Xposition", "a", "\n", "\r", "\t", "\0", "é"),
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(WORDS), max_size=40))
+@example(["HIERARCHY", "ROOT", "hierarchy\r"])
+def test_words_of_bvh(words: list[str]) -> None:
+    attempt("words.bvh", " ".join(words).encode(), "read_motion")
 
 
 @settings(max_examples=100)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
 import os
@@ -18,23 +17,23 @@ from hypothesis import strategies as st
 
 import poise
 from budget import within
-from gltf_files import File, arm, glb, quaternion
+from file_cases import check_rejected, check_warned, written
+from gltf_files import File, arm, glb, make_character
 from poise.errors import FormatError, FormatWarning
-from poise.files.source import Source
-from poise.formats import gltf
-from poise.formats.options import ReadOptions
+from reading import attempt
 
-
-def character() -> File:
-    file = arm()
-    file.mesh(file.skin([1, 2, 3, 4]), 4)
-    quats = [quaternion([1, 0, 0], a) for a in (0.1, 0.4)]
-    file.clip("walk", [(2, "rotation", [0, 1], quats, "LINEAR"), (1, "translation", [0, 1], np.eye(3)[:2], "STEP")])
-    return file
-
-
-# what is done to the JSON of the character, and what the refusal says
 Change = Callable[[dict[str, Any]], Any]
+
+
+def changed(change: Change) -> bytes:
+    """Return the character's file after a change of its JSON."""
+    file = make_character()
+    root = json.loads(json.dumps(file.with_buffer(None)))
+    change(root)
+    return glb(json.dumps(root, allow_nan=True).encode(), file.data)
+
+
+# what is done to the JSON of the character, and what the error says
 REFUSED: dict[str, tuple[Change, str]] = {
     "no asset": (lambda r: r.pop("asset"), "asset"),
     "version 1": (lambda r: r["asset"].update(version="1.0"), r"asset\.version is 1\.0"),
@@ -126,6 +125,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "times of values": (lambda r: r["animations"][0]["samplers"][1].update(input=4), "needs SCALAR"),
     "spline of too few": (lambda r: r["animations"][0]["samplers"][1].update(interpolation="CUBICSPLINE"), "need 6"),
     "extensions": (lambda r: r.update(extensions=[]), "extensions"),
+    "endless name": (lambda r: r["nodes"][2].update(name="x" * 1_000_000), r"nodes\[2\].name has 1000000 letters"),
     "vrm bone": (
         lambda r: r.update(extensions={"VRM": {"humanoid": {"humanBones": [{"bone": "hips", "node": 44}]}}}),
         r"humanBones\[0\]\.node is 44",
@@ -140,22 +140,12 @@ REFUSED: dict[str, tuple[Change, str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_rejected_by_the_element(tmp_path: Path, case: str) -> None:
     change, words = REFUSED[case]
-    file = character()
-    root = json.loads(json.dumps(file.with_buffer(None)))
-    change(root)
-    text = json.dumps(root, allow_nan=True).encode()
-    (tmp_path / "a.glb").write_bytes(glb(text, file.data))
-    with within(30), pytest.raises(FormatError, match=words) as caught:
-        poise.load(tmp_path / "a.glb")
-    assert caught.value.path == str(tmp_path / "a.glb")
+    check_rejected(tmp_path / "a.glb", changed(change), words, seconds=30)
 
 
 @pytest.mark.parametrize("cut", [*range(0, 24), 60, 400, -4, -1])
 def test_a_file_that_is_cut_short(tmp_path: Path, cut: int) -> None:
-    data = character().glb(tmp_path / "a.glb").read_bytes()
-    (tmp_path / "a.glb").write_bytes(data[:cut])
-    with pytest.raises(FormatError):
-        poise.load(tmp_path / "a.glb")
+    check_rejected(tmp_path / "a.glb", make_character().glb(tmp_path / "a.glb").read_bytes()[:cut])
 
 
 @pytest.mark.parametrize(
@@ -183,9 +173,7 @@ def test_a_file_that_is_cut_short(tmp_path: Path, cut: int) -> None:
     ids=range(18),
 )
 def test_files_that_are_not_gltf(tmp_path: Path, data: bytes, words: str) -> None:
-    (tmp_path / "a.gltf").write_bytes(data)
-    with pytest.raises(FormatError, match=words):
-        poise.load(tmp_path / "a.gltf")
+    check_rejected(tmp_path / "a.gltf", data, words)
 
 
 @pytest.mark.parametrize(
@@ -205,11 +193,8 @@ def test_files_that_are_not_gltf(tmp_path: Path, data: bytes, words: str) -> Non
 def test_keys_that_cannot_be(tmp_path: Path, times: Any, values: Any, words: str) -> None:
     file = arm()
     file.clip("c", [(2, "rotation", times, values, "LINEAR")])
-    (tmp_path / "a.glb").write_bytes(
-        glb(json.dumps(file.with_buffer(None)).replace("NaN", "0").replace("Infinity", "0").encode(), file.data)
-    )
-    with pytest.raises(FormatError, match=words):
-        poise.load_motion(tmp_path / "a.glb")
+    text = json.dumps(file.with_buffer(None)).replace("NaN", "0").replace("Infinity", "0").encode()
+    check_rejected(tmp_path / "a.glb", glb(text, file.data), words, read=poise.load_motion)
 
 
 def sparse(count: int, rows: list[int]) -> File:
@@ -278,7 +263,7 @@ def test_many_nodes_and_deep_trees(tmp_path: Path) -> None:
 def test_links_and_pipes_are_not_followed(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
-    file = character()
+    file = make_character()
     path = file.gltf(inside / "a.gltf")
     (tmp_path / "secret.bin").write_bytes(file.data)
     (inside / "a.bin").unlink()
@@ -301,6 +286,10 @@ ODD: dict[str, tuple[Change, str]] = {
         "has shear",
     ),
     "joint twice": (lambda r: r["skins"][0].update(joints=[1, 2, 3, 3]), "listed twice"),
+    "unknown extension": (
+        lambda r: r.update(extensionsRequired=["ACME_bones"]),
+        "ACME_bones: the file needs this extension",
+    ),
     "one name": (lambda r: r["nodes"][2].update(name="hips"), "several nodes have the same name"),
 }
 
@@ -308,18 +297,35 @@ ODD: dict[str, tuple[Change, str]] = {
 @pytest.mark.parametrize("case", ODD)
 def test_unusual_files_are_read_with_a_warning(tmp_path: Path, case: str) -> None:
     change, words = ODD[case]
-    file = character()
-    root = json.loads(json.dumps(file.with_buffer(None)))
-    change(root)
-    (tmp_path / "a.glb").write_bytes(glb(root, file.data))
-    with pytest.warns(FormatWarning, match=words):
-        model = poise.load(tmp_path / "a.glb")
-    assert any(words in note for note in model.notes)
+    model = check_warned(tmp_path / "a.glb", changed(change), words)
     assert np.isfinite(model.fk(model.rest)).all()
 
 
+NOTED: dict[str, tuple[Change, str]] = {
+    "two scenes": (
+        lambda r: r.update(scenes=[{"nodes": [0]}, {"nodes": []}]),
+        "2 scenes: the nodes of all of them were read",
+    ),
+    "metres": (lambda _: None, "in metres, y is up, as glTF has it"),
+    "centimetres": (lambda r: r["nodes"][3].update(translation=[0, 170, 0]), "units large, as in centimetres"),
+}
+
+
+@pytest.mark.parametrize("case", NOTED)
+def test_what_is_assumed_is_noted(tmp_path: Path, case: str) -> None:
+    change, words = NOTED[case]
+    model = poise.load(written(tmp_path / "a.glb", changed(change)))
+    assert any(words in note for note in model.notes)
+    assert model.units == ("cm" if case == "centimetres" else "m")
+
+
+def test_a_known_extension_is_read_without_a_word(tmp_path: Path) -> None:
+    names = ["KHR_draco_mesh_compression", "KHR_texture_transform"]
+    poise.load(written(tmp_path / "a.glb", changed(lambda r: r.update(extensionsRequired=names))))
+
+
 def test_bytes_behind_the_end_are_ignored(tmp_path: Path) -> None:
-    path = character().glb(tmp_path / "a.glb")
+    path = make_character().glb(tmp_path / "a.glb")
     path.write_bytes(path.read_bytes() + b"more")
     with pytest.warns(FormatWarning, match="4 bytes follow"):
         poise.load(path)
@@ -328,14 +334,7 @@ def test_bytes_behind_the_end_are_ignored(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ fuzzing
 
 
-def read(data: bytes, path: str = "fuzz.glb") -> None:
-    """Both readers, below the net that load() spreads: nothing but FormatError may come."""
-    for verb in (gltf.read_model, gltf.read_motion):
-        with contextlib.suppress(FormatError):
-            verb(Source(path, data), ReadOptions())
-
-
-BASE = character()
+BASE = make_character()
 ROOT = BASE.with_buffer(None)
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 300), st.sampled_from([2**31, 2**53, -(2**70), 1e308, 1e-320, 0.5, 5126]),
@@ -369,22 +368,5 @@ def test_any_value_anywhere(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
             at[path[-1]] = copy.deepcopy(value)  # one value in two places could hold itself
         except (TypeError, KeyError, IndexError):
             continue
-    read(glb(root, BASE.data))
-
-
-@pytest.mark.slow
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
-@given(st.data())
-def test_any_byte_anywhere(data: st.DataObject) -> None:
-    whole = bytearray(glb(ROOT, BASE.data))
-    for _ in range(data.draw(st.integers(1, 6))):
-        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    read(bytes(whole[: data.draw(st.one_of(st.just(len(whole)), st.integers(0, len(whole))))]))
-
-
-@pytest.mark.slow
-@settings(max_examples=100)
-@given(st.binary(max_size=200))
-def test_any_bytes(data: bytes) -> None:
-    read(data)
-    read(struct.pack("<4sII", b"glTF", 2, 12 + len(data)) + data)
+    for verb in ("read_model", "read_motion"):
+        attempt("fuzz.glb", glb(root, BASE.data), verb)

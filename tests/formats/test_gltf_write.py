@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poise
-from gltf_files import File, arm, glb, quaternion, worlds
+from gltf_files import File, arm, glb, make_character, worlds
 from poise.errors import FormatError, FormatWarning
 
 
@@ -30,10 +30,8 @@ def parts(path: Path) -> tuple[dict[str, Any], bytes]:
 
 
 def character() -> File:
-    """Bones, a mesh, a material, a clip, and things that Poise does not know."""
-    file = arm(scale=[2, 2, 2])
-    file.mesh(file.skin([1, 2, 3, 4]), 4)
-    file.clip("walk", [(2, "rotation", [0, 1], [quaternion([1, 0, 0], a) for a in (0.1, 0.4)], "LINEAR")])
+    """Return a character with things that Poise does not know."""
+    file = make_character(scale=[2, 2, 2])
     file.json["extensions"] = {"X_unknown": {"deep": [1, 2.5, {"é": None}], "big": 12345678901234567890}}
     file.json["extensionsUsed"] = ["X_unknown"]
     file.json["nodes"][2]["extras"] = {"mine": [True, "text"]}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,10 @@ from hypothesis import strategies as st
 
 import poise
 from bodies import models, random_model
+from budget import within
+from file_cases import check_rejected, written
 from poise.errors import FormatError, FormatWarning
 from poise.files.source import Source
-from poise.formats.options import ReadOptions
 from poise.formats.plain_values import dump_model, parse_model
 from poise.formats.tables import motions
 from poise.formats.tables.containers import WRITERS, choose_reader
@@ -97,12 +96,17 @@ def test_columns_say_what_they_are(tmp_path: Path) -> None:
     assert poise.load_motion(poise.save(motion, tmp_path / "m.csv"), model=model) == motion
 
 
-def test_awkward_names(tmp_path: Path, suffix: str) -> None:
+NAMES = {
+    "awkward": ["a,b", 'say "x"', "two\nlines", " ahead", "Tête", "腰", "error.x", "x" * 300, "\u2028", "-1"],
+    "formulas": ["=1+1", "-2", "'@x"],
+}
+
+
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+def test_any_names_come_back(tmp_path: Path, suffix: str, names: list[str]) -> None:
     builder = poise.ModelBuilder("m")
-    for i, name in enumerate(
-        ["a,b", 'say "x"', "two\nlines", " ahead", "Tête", "腰", "error.x", "x" * 300, "\u2028", "-1"]
-    ):
-        builder.add_joint(name, None if not i else builder.specs[-1].name, "revolute")
+    for above, name in zip([None, *names], names, strict=False):
+        builder.add_joint(name, above, "revolute")
     model = builder.build()
     motion = poise.Motion(model, model.random(np.random.default_rng(0), 4))
     assert poise.load_motion(poise.save(motion, tmp_path / f"m{suffix}"), model=model) == motion
@@ -220,9 +224,37 @@ BAD_CSV = {
 
 @pytest.mark.parametrize(("text", "fragment"), BAD_CSV.values(), ids=BAD_CSV)
 def test_bad_csv_is_rejected(tmp_path: Path, text: str, fragment: str) -> None:
-    with pytest.raises(FormatError) as caught:
-        other(tmp_path, text)
-    assert fragment in str(caught.value)
+    check_rejected(tmp_path / "m.csv", text, fragment, read=poise.load_motion, model=poise.load("planar2"))
+
+
+def test_rounded_times_are_an_even_beat(tmp_path: Path) -> None:
+    model = poise.load("planar2")
+    names = list(name_columns(model))
+
+    def table(times: list[float]) -> Path:
+        rows = [",".join(["time", *names]), *(f"{t},0.1,0.2" for t in times)]
+        return written(tmp_path / "a.csv", "\n".join(rows))
+
+    with pytest.warns(FormatWarning, match="read as even steps"):
+        motion = poise.load_motion(table([round(k / 60, 3) for k in range(61)]), model=model)
+    assert motion.fps == pytest.approx(60.0)
+    with pytest.raises(FormatError, match="even steps"):
+        poise.load_motion(table([k / 60 for k in range(61) if k != 30]), model=model)
+
+
+def test_a_column_twice_among_many_is_found_in_time(tmp_path: Path) -> None:
+    names = ",".join(f"c{i}" for i in range(90_000))
+    with within(20), pytest.raises(FormatError, match="'c7' occur more than once"):
+        poise.load_motion(written(tmp_path / "a.csv", f"{names},c7\n"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("read", [poise.load, poise.load_motion])
+@pytest.mark.parametrize("filler", ["\n", "\r", " ", "\r\n"])
+def test_endless_nothing_is_rejected_in_time(read: Any, filler: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.csv", "time,a,alpha,d\n" + filler * 20_000_000)
+    with within(20), pytest.raises(FormatError):
+        read(path)
 
 
 def test_a_table_needs_a_model(tmp_path: Path) -> None:
@@ -250,38 +282,3 @@ def test_no_cell_of_text_is_a_formula_for_a_spreadsheet(tmp_path: Path) -> None:
     assert list(back) == list(columns)
     assert back["status"].tolist() == FORMULAS
     assert np.array_equal(back["+1"], numbers)
-
-
-def test_joints_named_like_formulas_come_back(tmp_path: Path) -> None:
-    builder = poise.ModelBuilder("m")
-    for name in ("=1+1", "-2", "'@x"):
-        builder.add_joint(name, None, "revolute")
-    model = builder.build()
-    path = poise.save(poise.Motion(model, [[1.0, -2.0, 3.0], [2.0, 3.0, -4.0]]), tmp_path / "m.csv")
-    assert poise.load_motion(path, model=model).q.tolist() == [[1.0, -2.0, 3.0], [2.0, 3.0, -4.0]]
-
-
-# ------------------------------------------------------------------------------------------------ fuzz
-
-
-def only_format_errors(name: str, data: bytes) -> None:
-    model = poise.load("planar2")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for given in (model, None):
-            with contextlib.suppress(FormatError):
-                motions.read_motion(Source(name, data), ReadOptions(model=given))
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(st.integers(0, 3000), st.integers(0, 20), st.binary(max_size=8))
-@pytest.mark.parametrize("kind", SUFFIXES)
-def test_fuzz(tmp_path_factory: pytest.TempPathFactory, kind: str, place: int, length: int, new: bytes) -> None:
-    if kind == ".parquet":
-        pytest.importorskip("pyarrow")
-    model = poise.load("planar2")
-    path = poise.save(poise.Motion(model, [[0.1, 0.2], [0.3, 0.4]], 7.0), tmp_path_factory.mktemp("f") / f"m{kind}")
-    good = path.read_bytes()
-    place %= len(good)
-    only_format_errors(f"m{kind}", good[:place] + new + good[place + length :])

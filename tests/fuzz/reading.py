@@ -11,12 +11,13 @@ from poise.errors import FormatError, MissingExtra, PoiseError
 from poise.files.source import Source
 from poise.formats import registry
 from poise.formats.options import ReadOptions
+from poise.model import Model
 
 __all__ = ["attempt"]
 
 
-def attempt(name: str, data: bytes, verb: str = "read_model") -> Any:
-    """What the reader for a file of this name makes of these bytes; None where it refuses them.
+def attempt(name: str, data: bytes, verb: str = "read_model", body: Model | None = None) -> Any:
+    """Return what the reader for a file of this name makes of these bytes, for a body if one is given; else None.
 
     Errors of the builder may come through a reader (``poise.load`` gives them the path); any other exception is a
     finding.
@@ -26,7 +27,7 @@ def attempt(name: str, data: bytes, verb: str = "read_model") -> Any:
         warnings.simplefilter("error")  # an overflow in numpy is a finding too
         try:
             module = registry.find_reader(source, verb)
-            result = getattr(module, verb)(source, ReadOptions())
+            result = getattr(module, verb)(source, ReadOptions(model=body))
         except (FormatError, MissingExtra, PoiseError):
             return None
         model = getattr(result, "model", result)

@@ -27,6 +27,26 @@ def figure() -> Bone:
     return Bone("Hips", (0.0, 9.0, 0.5), ROOT6, [arm, head])
 
 
+def make_person(size: float = 1.0, prefix: str = "", channels: tuple[str, ...] = ()) -> Bone:
+    """Return a person with the names of Mixamo, 175 units tall times a size; only the root moves unless stated."""
+
+    def bone(name: str, offset: tuple[float, float, float], *children: Bone) -> Bone:
+        end = None if children else (0.0, 20.0 * size if name == "Head" else -5.0 * size, 0.0)
+        x, y, z = (size * value for value in offset)
+        return Bone(prefix + name, (x, y, z), channels, list(children), end)
+
+    legs, arms = [], []
+    for side, x in (("Left", 10.0), ("Right", -10.0)):
+        foot = bone(f"{side}Foot", (0, -45, 0), bone(f"{side}ToeBase", (0, 0, 10)))
+        legs.append(bone(f"{side}UpLeg", (x, 0, 0), bone(f"{side}Leg", (0, -45, 0), foot)))
+        forearm = bone(f"{side}ForeArm", (3 * x, 0, 0), bone(f"{side}Hand", (3 * x, 0, 0)))
+        arms.append(bone(f"{side}Shoulder", (x, 0, 0), bone(f"{side}Arm", (x, 0, 0), forearm)))
+    neck = bone("Neck", (0, 15, 0), bone("Head", (0, 10, 0)))
+    hips = bone("Hips", (0, 0, 0), *legs, bone("Spine", (0, 20, 0), bone("Spine1", (0, 20, 0), *arms, neck)))
+    hips.channels = channels or ("Zrotation", "Xrotation", "Yrotation")
+    return hips
+
+
 def rows_for(root: Bone, frames: int = 3, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-170, 170, (frames, count(root))).round(4)
 

@@ -190,6 +190,15 @@ def arm(**root: Any) -> File:
     return File(nodes)
 
 
+def make_character(**root: Any) -> File:
+    """Return the bones of `arm` with a skinned mesh, a material and a clip."""
+    file = arm(**root)
+    file.mesh(file.skin([1, 2, 3, 4]), 4)
+    quats = [quaternion([1, 0, 0], angle) for angle in (0.1, 0.4)]
+    file.clip("walk", [(2, "rotation", [0, 1], quats, "LINEAR"), (1, "translation", [0, 1], np.eye(3)[:2], "STEP")])
+    return file
+
+
 def quaternion(axis: Any, angle: float) -> list[float]:
     axis = np.asarray(axis, float) / np.linalg.norm(axis)
     return [*(np.sin(angle / 2) * axis), float(np.cos(angle / 2))]

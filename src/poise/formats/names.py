@@ -5,10 +5,10 @@ from __future__ import annotations
 __all__ = ["reserve_name"]
 
 
-def reserve_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number if it is already taken, and reserve it."""
-    number, free = 2, name
+def reserve_name(name: str, taken: set[str], mark: str = "{}", first: int = 2) -> str:
+    """Return the name, with a number from `first` in a mark if it is already taken, and reserve it."""
+    number, free = first, name
     while free in taken:
-        free, number = f"{name}{number}", number + 1
+        free, number = name + mark.format(number), number + 1
     taken.add(free)
     return free

@@ -7,6 +7,7 @@ is transformed by ``B = [A', 0] M``, with M the joint's inverse bind matrix; a v
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,22 @@ def read_look(about: LookSource) -> Look:
     source = Source.open(about.path)
     body = read_body(source, ReadOptions(scale=about.scale, up=about.up))
     document, palette = body.document, Palette(body.document)
-    shown = list_shown_nodes(document)
     pieces: list[Piece] = []
-    count = 0
-    for i in body.order:
+    for i, primitive, patch in list_patches(document, palette, body.order):
+        skin = document.read_items("nodes")[i].get("skin")
+        if skin is None or primitive.joints is None:
+            matrix = make_affine(about.size * body.limbs[i].stretch)
+            pieces.append(Piece(patch, body.limbs[i].name, matrix))
+        else:
+            number = document.read_index(skin, "skins", f"nodes[{i}].skin")
+            pieces.append(make_skinned(document, primitive, patch, number, body.limbs, about.size))
+    return Look(tuple(pieces), notes=tuple(sorted(palette.missing)))
+
+
+def list_patches(document: Document, palette: Palette, order: Iterable[int]) -> Iterator[tuple[int, Primitive, Patch]]:
+    """Yield the primitives of the shown nodes, each with the index of its node, and as a patch."""
+    shown, count = list_shown_nodes(document), 0
+    for i in order:
         item = document.read_items("nodes")[i]
         if "mesh" not in item or i not in shown:
             continue
@@ -50,15 +63,7 @@ def read_look(about: LookSource) -> Look:
             count += len(primitive.triangles)
             if count > MAX_TRIANGLES:
                 raise document.fail(f"meshes[{mesh}]", f"one triangle too many; at most {MAX_TRIANGLES} are read.")
-            patch = make_patch(primitive, palette)
-            skin = item.get("skin")
-            if skin is None or primitive.joints is None:
-                matrix = make_affine(about.size * body.limbs[i].stretch)
-                pieces.append(Piece(patch, body.limbs[i].name, matrix))
-            else:
-                number = document.read_index(skin, "skins", f"nodes[{i}].skin")
-                pieces.append(make_skinned(document, primitive, patch, number, body.limbs, about.size))
-    return Look(tuple(pieces), notes=tuple(sorted(palette.missing)))
+            yield i, primitive, make_patch(primitive, palette)
 
 
 def list_shown_nodes(document: Document) -> set[int]:
@@ -135,20 +140,14 @@ def read_still(source: Source) -> list[Patch]:
     """Read all meshes of a file in its own axes, without joints: for a glTF that is a link of a robot."""
     document = read_document(source)
     nodes, order = read_nodes(document)
-    palette, worlds, shown = Palette(document), find_world_matrices(nodes, order), list_shown_nodes(document)
+    palette, worlds = Palette(document), find_world_matrices(nodes, order)
     out: list[Patch] = []
-    for i in order:
-        item = document.read_items("nodes")[i]
-        if "mesh" not in item or i not in shown:
-            continue
-        for primitive in read_primitives(document, item["mesh"], palette.missing):
-            if sum(len(patch.triangles) for patch in out) > MAX_TRIANGLES:
-                raise source.make_error(f"has more than {MAX_TRIANGLES} triangles.")
-            T, patch = worlds[i], make_patch(primitive, palette)
-            vertices = (primitive.points @ T[:3, :3].T + T[:3, 3]).astype(np.float32)
-            flip = np.linalg.det(T[:3, :3]) < 0.0
-            triangles = np.ascontiguousarray(patch.triangles[:, ::-1]) if flip else patch.triangles
-            out.append(Patch(vertices, triangles, patch.material, patch.uv))
+    for i, primitive, patch in list_patches(document, palette, order):
+        T = worlds[i]
+        vertices = (primitive.points @ T[:3, :3].T + T[:3, 3]).astype(np.float32)
+        flip = np.linalg.det(T[:3, :3]) < 0.0
+        triangles = np.ascontiguousarray(patch.triangles[:, ::-1]) if flip else patch.triangles
+        out.append(Patch(vertices, triangles, patch.material, patch.uv))
     if not out and palette.missing:
         raise source.make_error("; ".join(sorted(palette.missing)))
     return out

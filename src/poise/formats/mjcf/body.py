@@ -20,6 +20,7 @@ from poise.files.source import Source, quote_names
 from poise.formats.mjcf.assets import Assets
 from poise.formats.mjcf.drives import read_drive
 from poise.formats.mjcf.shapes import add_shapes, list_geom_frames
+from poise.formats.names import reserve_name
 from poise.formats.options import ReadOptions, look_source
 from poise.formats.roles import give_roles
 from poise.formats.units import adjust_model, turn_inertia
@@ -34,6 +35,7 @@ SITE = 6  # mjtObj
 KINDS = ("free", "ball", "prismatic", "revolute")
 NUMBERS = (7, 4, 1, 1)
 LARGEST = 1e12  # m, limit for all numbers of a body
+NUMBERED = ("_{}", 1)  # how repeated names are numbered: foot, foot_1, foot_2
 
 Row = dict[str, Any]
 
@@ -60,20 +62,11 @@ class UniqueNames:
                 self.source.note(f"the site {name!r} has a body's name; its frame is {self.sites[-1]!r}")
         known = set(filter(None, given["joint"]))
         for i, name in enumerate(given["joint"]):
-            self.joints.append(name or number_name(f"{self.bodies[m.jnt_bodyid[i]]}_joint", known))
-            known.add(self.joints[-1])
+            self.joints.append(name or reserve_name(f"{self.bodies[m.jnt_bodyid[i]]}_joint", known, *NUMBERED))
 
     def make_new(self, name: str) -> str:
         """Return the name, numbered if a frame already has it, and reserve it."""
-        name = number_name(name, self.frames)
-        self.frames.add(name)
-        return name
-
-
-def number_name(name: str, taken: set[str]) -> str:
-    """Return the name, with the first number that makes it unique."""
-    words = (f"{name}_{k}" if k else name for k in range(len(taken) + 1))
-    return next(word for word in words if word not in taken)
+        return reserve_name(name, self.frames, *NUMBERED)
 
 
 def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: ReadOptions) -> Model:
@@ -117,7 +110,7 @@ class BodyReader:
         self.mimics = read_couplings(m, self.names.joints, self.source)
         self.builder.add_frame(self.names.bodies[0])
         if free_base and self.list_fixed():
-            self.base = number_name("root", set(self.names.joints) | self.names.frames)
+            self.base = reserve_name("root", set(self.names.joints) | self.names.frames, *NUMBERED)
             self.names.frames.add(self.base)
             self.builder.add_joint(self.base, None, "free")
         elif free_base:
@@ -237,7 +230,7 @@ class BodyReader:
                     continue
                 kind = int(m.jnt_type[j])
                 parts.append(np.array(m.key_qpos[k][m.jnt_qposadr[j] :][: NUMBERS[kind]]))
-            name = m.names["key"][k] or number_name(f"key_{k}", taken)
+            name = m.names["key"][k] or reserve_name(f"key_{k}", taken, *NUMBERED)
             self.builder.add_pose(name, np.concatenate([np.zeros(0), *parts]))
 
 

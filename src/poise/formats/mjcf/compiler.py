@@ -1,9 +1,10 @@
 """MuJoCo's compiler in a subprocess.
 
-A file can make the compiler crash, hang or use all memory, and after some failures it hangs on the next file (observed
-in 4.0: a `model` asset without a file); it also writes to the terminal. So a second interpreter compiles all files of a
-session, with limits on time and memory; this costs no more than importing MuJoCo here. If no second interpreter exists
-(a frozen program), the compiler runs in this process.
+A file can make the compiler crash, hang or use all memory: in 4.0, a model that attaches itself ends the process, and
+nested replicates or a large `nkey` do not return. After some failures it hangs on the next file (a `model` asset
+without a file), and it writes to the terminal. So a second interpreter compiles all files of a session, the user's own
+too, with limits on time and memory; this costs no more than importing MuJoCo here. If no second interpreter exists (a
+frozen program), the compiler runs in this process.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ import numpy as np
 
 from poise.errors import MissingExtra
 from poise.formats.mjcf import worker
-from poise.formats.mjcf.subprocess_limits import make_environment
 
-__all__ = ["compile_model"]
+__all__ = ["compile_model", "make_environment"]
 
 TIME_LIMIT = 60.0  # s, for one file
+SANITIZERS = ("libasan", "libhwasan", "liblsan", "libtsan", "libubsan", "libclang_rt.")
 
 # nothing may be imported from the working directory
 BOOT = """import sys
@@ -105,6 +106,19 @@ class Worker:
         for pipe in (process.stdin, process.stdout):
             with contextlib.suppress(OSError):  # unsent data for a dead process
                 pipe.close()  # type: ignore[union-attr]
+
+
+def make_environment() -> dict[str, str]:
+    """Return the environment of the subprocess: that of this process, with its module paths and without sanitizers.
+
+    A sanitizer reserves terabytes of address space, which the memory limit does not allow, and the subprocess runs no
+    code of ours that needs checking.
+    """
+    modules = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
+    preloaded = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
+    kept = [library for library in preloaded if not Path(library).name.startswith(SANITIZERS)]
+    out = {**os.environ, "PYTHONPATH": modules, "LD_PRELOAD": " ".join(kept)}
+    return out if kept else {name: value for name, value in out.items() if name != "LD_PRELOAD"}
 
 
 _WORKER = Worker()

@@ -4,7 +4,7 @@ Python's `ast` parses the text and this module walks the tree. The allow-list is
 (lambda, comprehension, f-string, assignment, starred argument) raises `ExpressionError`, and so does a name that begins
 with an underscore. An attribute is looked up in a namespace, a dictionary or `METHODS`, never with `getattr`; only a
 `Function` can be called, and only this package creates those. `Budget` limits time and memory: an operation is charged
-for the size of its operands before it runs. Tested in `tests/formats/test_xacro_attacks.py`.
+for the size of its operands before it runs. Tested in `tests/formats/test_xacro.py`.
 """
 
 from __future__ import annotations
