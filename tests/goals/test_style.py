@@ -1,4 +1,4 @@
-"""Style: its derivatives, which frames it looks at, that it costs the goals nothing, that it looks like the clips."""
+"""Style"""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import poise
 from bodies import ALL_KINDS, EULER_ORDERS, models, random_model
 from poise import textbook
-from poise.errors import InvalidValue, NameNotFound, ShapeMismatch
 
 WITHOUT_ORDER = tuple(kind for kind in ALL_KINDS if kind not in ("euler", "universal"))
 SEEDS = st.integers(0, 2**32 - 1)
@@ -188,35 +187,6 @@ def test_free_root_has_an_identity_block():
     block = textbook.simple_jacobian(model, q, "j0")[:, :3]
     offset = model.fk(model.rest, "j0")[:3, :3]
     np.testing.assert_allclose(block, offset, atol=1e-14)
-
-
-@pytest.mark.parametrize("kind", ["euler", "universal"])
-def test_generic_rejects_ordered_angles_by_name(kind):
-    model = random_model(0, joints=1, kinds=(kind,))
-    with pytest.raises(InvalidValue, match=r"'j0'.*adjusted_jacobian"):
-        textbook.generic_jacobian(model, model.rest, "j0")
-
-
-def test_misuse_is_reported():
-    model = random_model(0)
-    with pytest.raises(NameNotFound):
-        textbook.simple_jacobian(model, model.rest, "nowhere")
-    with pytest.raises(ShapeMismatch):
-        textbook.adjusted_jacobian(model, model.rest[:-1], "j0")
-    with pytest.raises(ShapeMismatch):
-        textbook.jacobian_derivative(model, model.rest, np.zeros(model.nv + 1), "j0")
-    with pytest.raises(ShapeMismatch):
-        textbook.integrate(model, model.rest, np.zeros(model.nv + 1))
-    with pytest.raises(InvalidValue, match="finite"):
-        textbook.forward_kinematics(model, np.full(model.nq, np.nan), "j0")
-    with pytest.raises(InvalidValue, match="control"):
-        textbook.adjusted_jacobian(model, model.rest, "j0", control="sideways")
-    with pytest.raises(InvalidValue, match="reference"):
-        textbook.numeric_jacobian(model, model.rest, "j0", reference="moon")
-    with pytest.raises(InvalidValue, match="reference"):
-        textbook.jacobian_derivative(model, model.rest, np.zeros(model.nv), "j0", reference="moon")
-    with pytest.raises(InvalidValue, match="epsilon"):
-        textbook.numeric_jacobian(model, model.rest, "j0", epsilon=0.0)
 
 
 def test_textbook_does_not_touch_the_kernels(monkeypatch):

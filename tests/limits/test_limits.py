@@ -331,9 +331,3 @@ def test_every_body_has_sound_capsules(seed: int) -> None:
         assert np.isfinite([*capsule.a, *capsule.b, capsule.radius]).all()
         assert 0.0 <= capsule.radius <= 0.08 * model.length + 1e-12
     choose_pairs(model, body_capsules(model), 0.0)
-
-
-def test_a_body_without_size_is_rejected() -> None:
-    model = poise.ModelBuilder("nothing").add_joint("a", None, "revolute").build()
-    with pytest.raises(InvalidValue, match="has no size"):
-        Clearance().list_surfaces(model)

@@ -12,7 +12,6 @@ import pytest
 import poise
 from limit_oracle import clearance_gaps, cone_broken, limits_broken, loop_broken, ranges_broken
 from poise.arrays import Floats
-from poise.errors import InvalidValue
 from poise.goals import Goal, LookAt, Reach, Rest
 from poise.limits import (
     Acceleration,
@@ -373,12 +372,6 @@ def test_what_is_too_fast_slows_down_as_fast_as_it_may(panda: poise.Model) -> No
                 assert abs(before[joint]) - abs(solution.velocity[joint]) == pytest.approx(0.2, abs=1e-12)
         before = solution.velocity
     assert np.abs(before).max() <= 0.5 * (1 + 1e-12)
-
-
-def test_a_method_without_time_steps_is_rejected_by_name(panda: poise.Model) -> None:
-    solver = poise.Solver(panda, Reach(TIP, (0.4, 0.2, 0.5)), method="sequential")
-    with pytest.raises(InvalidValue, match=r"sequential.*does not support time steps"):
-        solver.step(panda.rest, 0.1)
 
 
 # ------------------------------------------------------------------------------------------------ inside the solve

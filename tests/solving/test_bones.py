@@ -13,7 +13,6 @@ import pytest
 import poise
 from bvh_oracle import Bone, text_of
 from gltf_files import File
-from poise.errors import InvalidModel, InvalidValue
 from poise.goals import LookAt, Reach, Rest
 from poise.kinematics import manipulability
 from poise.methods import Scipy, Sequential
@@ -280,21 +279,6 @@ def test_a_builder_locks_joints() -> None:
     assert longer.status.value == "unreachable"
     assert poise.solve(model, Reach("tip", (0.0, 1.2, 0.0)), joints=["shoulder", "tube"]).reached
     assert not model.locked({"tube": 0.5}).joint("tube").locked
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "kind_of_error", "words"),
-    [
-        ("fixed", {}, InvalidValue, "does not move"),
-        ("prismatic", {"mimic": ("a", 1.0, 0.0)}, InvalidModel, "follows 'a'"),
-        ("prismatic", {"locked": "yes"}, InvalidValue, "True or False"),
-    ],
-)
-def test_what_cannot_be_locked(
-    kind: str, options: dict[str, object], kind_of_error: type[Exception], words: str
-) -> None:
-    with pytest.raises(kind_of_error, match=words):
-        poise.ModelBuilder("x").add_joint("b", None, kind, **{"locked": True, **options})
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.errors import InvalidValue, MissingExtra, NameNotFound
+from poise.errors import InvalidValue, MissingExtra
 from poise.methods import DLS
 from poise.model.plane import is_planar
 from poise.solvers import race
@@ -62,15 +62,6 @@ def test_the_table_has_a_line_for_each(panda: poise.Model) -> None:
     assert lines[1].split() == ["method", "reached", "steps", "searches", "us", "mult/step", "printed"]
     assert lines[2].startswith("lm ")
     assert lines[3].startswith("inverse        not supported: method 'inverse' needs a square Jacobian")
-
-
-def test_misuse_is_rejected_by_name(panda: poise.Model) -> None:
-    with pytest.raises(InvalidValue, match="problems is 0"):
-        race(panda, problems=0)
-    with pytest.raises(NameNotFound, match="panda_hand"):
-        race(panda, "panda_hnd")
-    with pytest.raises(NameNotFound, match="lm"):
-        race(panda, methods=["ml"])
 
 
 def test_curves_of_different_lengths_are_held_at_their_end() -> None:

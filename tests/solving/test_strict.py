@@ -1,8 +1,4 @@
-"""The two promises of a hierarchy, on random bodies and random goals of all kinds.
-
-A level that is added costs the levels above it nothing: with it, no goal above is farther off than without it by more
-than 1e-9 of its scale (the body's length, a radian). And limits are never broken in what is returned.
-"""
+"""The two promises of a hierarchy, on random bodies and random goals of all kinds, and against an exact oracle."""
 
 from __future__ import annotations
 
@@ -24,6 +20,7 @@ from poise.goals import Align, Custom, Goal, LookAt, MidRange, OnPlane, Orient, 
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits import Box, Capsule, Clearance, Closed, Cone, Coupled, HalfSpace, Limit, Sphere
 from poise.native import core
+from strict_oracle import sliding_problem, strict_optimum
 from tiers import mostly_slow
 
 SLACK = 1e-9
@@ -304,3 +301,24 @@ def test_a_style_on_the_level_of_the_goals_would_cost_them_something() -> None:
         )
         broken += any(beside.errors[name][0] > alone.errors[name][0] + SLACK * model.length for name in alone.errors)
     assert broken >= 6
+
+
+# ------------------------------ Strict levels against an exact oracle, on bodies that only slide (see strict_oracle.py)
+
+
+PROBLEMS = 60
+
+
+@pytest.mark.slow
+def test_strict_levels_find_the_lexicographic_optimum() -> None:
+    """No level differs from its proved optimum by more than 1e-7 of a body length, and no rule is broken."""
+    for seed in range(PROBLEMS):
+        problem = sliding_problem(seed)
+        _, best = strict_optimum(problem.rules, problem.levels, problem.start)
+        solution = poise.solve(problem.model, problem.goals, problem.start, limits=problem.limits)
+        assert np.abs(problem.rules.misses(solution.q)).max(initial=0.0) < 1e-14
+        missed = [
+            float(np.linalg.norm(level.misses(solution.q)) - np.linalg.norm(left)) / problem.model.length
+            for level, left in zip(problem.levels, best, strict=True)
+        ]
+        assert np.abs(missed).max() < 1e-7, seed
