@@ -136,8 +136,8 @@ def test_cell(method: str, kind: str, closing_table: Callable[[str, str], None])
             assert method != "lm" or cell == "works"
     rows = [(name, ["".join(find_letter(name, k, goal) for goal in LETTERS) for k in KINDS]) for name in METHODS]
     legend = [
-        "P: Reach a point, T: Reach a transform, O: Orient, R: Reach a point and Rest. Capital: reached under all limit",
-        "handlings, in one search. Small: came nearer under one of them. - goal, . joint, # size, / limb: refused.",
+        "P: Reach a point, T: Reach a transform, O: Orient, R: Reach a point and Rest. Capital: reached under all",
+        "limit handlings, in one search. Small: nearer under one of them. - goal, . joint, # size, / limb: refused.",
     ]
     closing_table("the solver shelf", "\n".join([*draw_table("", KINDS, rows), *legend]))
 

@@ -1,4 +1,4 @@
-"""Targets within a tolerance, loose or tight, are reached: in a region, at the border of reach, at the ends of ranges."""
+"""Targets within a tolerance, loose or tight, are reached: in regions, at the border of reach, at ends of ranges."""
 
 from __future__ import annotations
 
