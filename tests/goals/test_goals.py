@@ -75,7 +75,7 @@ def figure() -> poise.Model:
     return poise.load("humanoid")
 
 
-def standing(model: poise.Model) -> list[Goal]:
+def make_standing(model: poise.Model) -> list[Goal]:
     return [Reach(foot, model.fk(model.rest, foot), weight=10.0) for foot in ("foot_l", "foot_r")]
 
 
@@ -114,7 +114,7 @@ def test_default_names_are_the_frame_then_the_kind() -> None:
 def test_every_goal_says_how_many_rows_it_has(figure: poise.Model) -> None:
     for goal in EACH:
         if not isinstance(goal, Rest):
-            solver = Solver(figure, [*standing(figure), goal])
+            solver = Solver(figure, [*make_standing(figure), goal])
             assert len(solver.problem.rows_jacobian(figure.rest)[1]) == 12 + goal.rows(figure).size
 
 
@@ -297,7 +297,7 @@ def test_a_kink_is_not_held_against_a_jacobian(figure: poise.Model) -> None:
 def test_a_standing_figure_serves_each_goal(figure: poise.Model, goal: Goal) -> None:
     if isinstance(goal, Custom) or goal == Relative("hand_l", "hand_r", np.eye(4)):
         pytest.skip("it asks for something that no standing figure can do")
-    solution = poise.solve(figure, [*standing(figure), goal, Rest()])
+    solution = poise.solve(figure, [*make_standing(figure), goal, Rest()])
     assert solution.reached, solution
 
 
@@ -316,7 +316,7 @@ def test_mid_range_goes_to_the_middle(figure: poise.Model) -> None:
 
 
 def test_an_open_range_leaves_the_coordinate_free(figure: poise.Model) -> None:
-    solution = poise.solve(figure, [*standing(figure), Reach("hand_l", (0.5, Range(1.2, None), Range()))])
+    solution = poise.solve(figure, [*make_standing(figure), Reach("hand_l", (0.5, Range(1.2, None), Range()))])
     x, y, _ = solution.pose.position("hand_l")
     assert solution.reached
     assert x == pytest.approx(0.5, abs=1e-3)

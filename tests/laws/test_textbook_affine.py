@@ -9,7 +9,7 @@ KINDS = ("turn", "slide", "uniform_scale", "axis_scale", "shear")
 H = 1e-6
 
 
-def random_joint(rng: np.random.Generator, kind: str) -> AffineJoint:
+def draw_joint(rng: np.random.Generator, kind: str) -> AffineJoint:
     """A joint with random axes; those of a shear are perpendicular."""
     axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     return AffineJoint(kind, tuple(axes[0]), tuple(axes[1]), tuple(rng.normal(size=3)))
@@ -19,7 +19,7 @@ def random_joint(rng: np.random.Generator, kind: str) -> AffineJoint:
 def test_the_derivative_of_a_local_transform_is_its_difference(kind) -> None:
     rng = np.random.default_rng(1)
     for _ in range(20):
-        joint, x = random_joint(rng, kind), rng.uniform(0.3, 2.0)
+        joint, x = draw_joint(rng, kind), rng.uniform(0.3, 2.0)
         difference = (joint.transform(x + H) - joint.transform(x - H)) / (2 * H)
         assert np.abs(joint.derivative(x) - difference).max() < 1e-8
 
@@ -27,7 +27,7 @@ def test_the_derivative_of_a_local_transform_is_its_difference(kind) -> None:
 def test_the_jacobian_of_a_point_is_its_difference() -> None:
     rng = np.random.default_rng(2)
     for _ in range(20):
-        joints = [random_joint(rng, str(kind)) for kind in rng.permutation(KINDS * 2)]
+        joints = [draw_joint(rng, str(kind)) for kind in rng.permutation(KINDS * 2)]
         q, point = rng.uniform(0.5, 1.5, len(joints)), rng.normal(size=3)
         jacobian = affine_jacobian(joints, q, point)
         for i, step in enumerate(H * np.eye(len(q))):

@@ -18,7 +18,7 @@ NEAR = PANDA.rest + 0.15 * np.cos(np.arange(PANDA.nq))
 PLACE = PANDA.fk(NEAR, TCP)
 
 
-def biased(q: Any, J: Any, e: Any) -> Any:
+def make_biased(q: Any, J: Any, e: Any) -> Any:
     return textbook.controlled_step(J, e, -0.05 * textbook.posture_gradient(q, np.zeros(len(q))))
 
 
@@ -33,7 +33,7 @@ RULES = {
     "stiff": partial(textbook.weighted_pseudoinverse, stiffness=[0.0, 1.0, 2.0]),
     "selectively damped": textbook.selectively_damped_step,
     "frozen": textbook.frozen_step,
-    "null space": biased,
+    "null space": make_biased,
     "priorities": textbook.priority_step,
     "CCD": textbook.ccd_step,
     "FABRIK": textbook.fabrik_step,

@@ -19,7 +19,7 @@ TIPS = {"panda": "panda_hand_tcp", "ur5e": "tool0", "iiwa14": "iiwa_link_ee"}
 ROUNDING = 1e-9  # m
 
 
-def random_region(rng: np.random.Generator) -> object:
+def draw_region(rng: np.random.Generator) -> object:
     """A thing of 10 to 40 cm within reach."""
     at, size = rng.uniform((-0.8, -0.8, -0.3), (0.8, 0.8, 1.3)), rng.uniform(0.1, 0.4, 3)
     turn = poise.Rotation.from_vector(rng.normal(size=3))
@@ -39,7 +39,7 @@ def make_scene(model: poise.Model, rng: np.random.Generator) -> tuple[Clearance,
         q = model.random(rng)
         world: list[object] = []
         while len(world) < 12:
-            region = random_region(rng)
+            region = draw_region(rng)
             if Clearance([], 0.0, [region]).measure_gap(model, np.stack([q, model.rest])).min() > 0.01:
                 world.append(region)
         if Clearance(world=world).measure_gap(model, q) > 1e-4:
@@ -155,7 +155,7 @@ def test_gaps_are_those_of_the_oracle(region: str) -> None:
 @pytest.mark.parametrize("name", ["panda", "humanoid"])
 def test_gaps_among_many_things_are_those_of_the_oracle(name: str) -> None:
     model, rng = poise.load(name), np.random.default_rng(8)
-    world = [*(random_region(rng) for _ in range(25)), HalfSpace((0, 0, -0.5), (0.2, 0.1, 1.0))]
+    world = [*(draw_region(rng) for _ in range(25)), HalfSpace((0, 0, -0.5), (0.2, 0.1, 1.0))]
     limit, q = Clearance(world=world, distance=0.02), model.random(rng, 10)
     expected = [min(clearance_gaps(model, limit, one)) + limit.distance for one in q]
     np.testing.assert_allclose(limit.measure_gap(model, q), expected, atol=1e-7)

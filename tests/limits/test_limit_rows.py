@@ -44,7 +44,7 @@ class Fold(Limit):
         return LimitRows((LimitRow(core.LimitOp.COUPLED, (-1.0, self.most), terms=terms, end=self.most),))
 
 
-def planar() -> Model:
+def build_planar() -> Model:
     """Return an arm of three turns, each of which may turn by 2 rad."""
     builder = ModelBuilder("arm")
     for k in range(3):
@@ -54,7 +54,7 @@ def planar() -> Model:
 
 
 def test_a_custom_limit_is_kept_and_reported_by_name():
-    model, limit = planar(), Fold(("j0", "j1", "j2"), 0.5)
+    model, limit = build_planar(), Fold(("j0", "j1", "j2"), 0.5)
     target = model.fk(np.array([1.0, 1.0, 0.5]), "tip")[:3, 3]
     solution = poise.solve(model, Reach("tip", target), limits=[limit])
     assert solution.q.sum() <= 0.5
@@ -197,7 +197,7 @@ JOININGS = {
 }
 
 
-def four_bar(folder: Path, joining: str, **options: Any) -> poise.Model:
+def build_four_bar(folder: Path, joining: str, **options: Any) -> poise.Model:
     return load(folder, LEFT + RIGHT, f"<equality>{JOININGS[joining]}</equality>", **options)
 
 
@@ -213,7 +213,7 @@ def measure_opening(model: poise.Model, q: np.ndarray) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("joining", JOININGS)
 def test_solutions_are_closed_for_mujoco(joining: str, tmp_path: Path) -> None:
-    model = four_bar(tmp_path, joining)
+    model = build_four_bar(tmp_path, joining)
     assert len(model.closures) == 1
     rng, reached = np.random.default_rng(0), 0
     for angle in rng.uniform(-0.4, 0.4, 6):
@@ -226,7 +226,7 @@ def test_solutions_are_closed_for_mujoco(joining: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_batches_and_steps_hold_it_too(tmp_path: Path) -> None:
-    model = four_bar(tmp_path, "connect")
+    model = build_four_bar(tmp_path, "connect")
     wanted = model.fk(np.outer(np.linspace(-0.4, 0.4, 9), [1, 0, 0, 0]), "rod")[:, :3, 3]
     batch = poise.solve_batch(model, Reach("rod", wanted[0]), wanted)
     assert batch.reached.all()
@@ -244,12 +244,12 @@ def test_batches_and_steps_hold_it_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("joining", JOININGS)
 @pytest.mark.parametrize("suffix", ["json", "urdf"])
 def test_files_keep_it(joining: str, suffix: str, tmp_path: Path) -> None:
-    model = four_bar(tmp_path, joining)
+    model = build_four_bar(tmp_path, joining)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)
         again = poise.load(poise.save(model, tmp_path / f"bars.{suffix}"))
     assert again.closures == model.closures
-    scaled = four_bar(tmp_path, joining, scale=0.1)
+    scaled = build_four_bar(tmp_path, joining, scale=0.1)
     T = scaled.fk(scaled.rest, "rod")
     assert np.allclose(T[:3, 3], 0.1 * model.fk(model.rest, "rod")[:3, 3])
     if joining in ("connect", "weld"):
@@ -258,7 +258,7 @@ def test_files_keep_it(joining: str, suffix: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_edits_keep_it_and_parts_without_it_say_so(tmp_path: Path) -> None:
-    model = four_bar(tmp_path, "connect")
+    model = build_four_bar(tmp_path, "connect")
     assert model.with_frame("tool", "rod").with_roles({"hand": "tool"}).closures == model.closures
     part = model.subtree("crank")
     assert part.closures == ()
@@ -273,7 +273,7 @@ def test_edits_keep_it_and_parts_without_it_say_so(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_can_be_replaced_and_switched_off(tmp_path: Path) -> None:
-    model = four_bar(tmp_path, "connect")
+    model = build_four_bar(tmp_path, "connect")
     own = model.closures[0]
     other = Closed(own.frame, own.other, (0.0, 0.0, 0.9), point=own.point)
     assert poise.Solver(model, Reach("rod", (0, 0, 1)), limits=other).options.limits == (other,)

@@ -253,7 +253,7 @@ def test_a_hand_in_the_chest_is_seen(figure: poise.Model) -> None:
 )
 def test_a_solids_capsule_covers_it(solid: Any) -> None:
     rng = np.random.default_rng(0)
-    points = inside(solid, rng)
+    points = draw_inside(solid, rng)
     T = np.eye(4)
     T[:3, 3] = (0.1, 0.2, 0.3)
     builder = poise.ModelBuilder("one").add_joint("a", None, "free")
@@ -265,7 +265,7 @@ def test_a_solids_capsule_covers_it(solid: Any) -> None:
     assert gaps.max() <= capsule.radius + 1e-12
 
 
-def inside(solid: Any, rng: np.random.Generator) -> Any:
+def draw_inside(solid: Any, rng: np.random.Generator) -> Any:
     """Points on the rim of a solid."""
     turns = rng.uniform(0, 2 * np.pi, 400)
     if isinstance(solid, solids.Box):

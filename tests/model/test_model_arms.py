@@ -21,12 +21,12 @@ Matrix = NDArray[np.float64]
 Table = list[tuple[float, float, float]]
 
 
-def rot_x(angle: float) -> Matrix:
+def turn_about_x(angle: float) -> Matrix:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1.0]])
 
 
-def rot_z(angle: float) -> Matrix:
+def turn_about_z(angle: float) -> Matrix:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
 
@@ -35,19 +35,19 @@ def move(x: float, y: float, z: float) -> Matrix:
     return np.block([[np.eye(3), np.array([[x], [y], [z]])], [np.zeros((1, 3)), np.ones((1, 1))]])
 
 
-def modified_dh(table: Table, q: Matrix) -> Matrix:
+def place_modified_dh(table: Table, q: Matrix) -> Matrix:
     """Rows (a, d, alpha) as the Panda's maker prints them; Craig's convention."""
     place = np.eye(4)
     for (a, d, alpha), angle in zip(table, q, strict=True):
-        place = place @ rot_x(alpha) @ move(a, 0, 0) @ rot_z(angle) @ move(0, 0, d)
+        place = place @ turn_about_x(alpha) @ move(a, 0, 0) @ turn_about_z(angle) @ move(0, 0, d)
     return place
 
 
-def classical_dh(table: Table, q: Matrix) -> Matrix:
+def place_classical_dh(table: Table, q: Matrix) -> Matrix:
     """Rows (a, d, alpha) as Universal Robots prints them."""
     place = np.eye(4)
     for (a, d, alpha), angle in zip(table, q, strict=True):
-        place = place @ rot_z(angle) @ move(0, 0, d) @ move(a, 0, 0) @ rot_x(alpha)
+        place = place @ turn_about_z(angle) @ move(0, 0, d) @ move(a, 0, 0) @ turn_about_x(alpha)
     return place
 
 
@@ -80,14 +80,14 @@ IIWA14: Table = [
 ]
 
 
-def panda_flange(q: Matrix) -> Matrix:
-    return modified_dh(PANDA, q) @ move(0, 0, 0.107)
+def place_panda_flange(q: Matrix) -> Matrix:
+    return place_modified_dh(PANDA, q) @ move(0, 0, 0.107)
 
 
 ENDS = {
-    "panda": ("panda_link8", panda_flange),
-    "ur5e": ("tool0", lambda q: classical_dh(UR5E, q)),
-    "iiwa14": ("iiwa_link_ee", lambda q: classical_dh(IIWA14, q)),
+    "panda": ("panda_link8", place_panda_flange),
+    "ur5e": ("tool0", lambda q: place_classical_dh(UR5E, q)),
+    "iiwa14": ("iiwa_link_ee", lambda q: place_classical_dh(IIWA14, q)),
 }
 
 
@@ -152,7 +152,7 @@ def test_iiwa14_limits() -> None:
 def test_ur5e_base_link_is_the_base_turned_round() -> None:
     model = models.build("ur5e")
     np.testing.assert_allclose(model.fk(model.rest, "base"), np.eye(4), atol=0)
-    np.testing.assert_allclose(model.fk(model.rest, "base_link"), rot_z(PI), atol=1e-15)
+    np.testing.assert_allclose(model.fk(model.rest, "base_link"), turn_about_z(PI), atol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -294,10 +294,10 @@ def test_a_place_of_its_own_becomes_part_of_the_offset(solid: Any) -> None:
     np.testing.assert_allclose(shape.offset.matrix, (offset @ solid.placement).matrix, atol=1e-15)
     for x in np.random.default_rng(1).normal(size=(50, 3)) * 0.3 + solid.placement.translation:
         inside = solid.placement.inverse().apply(x)
-        assert gap(shape.shape, inside) == pytest.approx(gap(solid, x), abs=1e-12)
+        assert measure_gap(shape.shape, inside) == pytest.approx(measure_gap(solid, x), abs=1e-12)
 
 
-def gap(solid: Any, x: Any) -> float:
+def measure_gap(solid: Any, x: Any) -> float:
     """Return the distance of a point from a solid [m], from its own fields."""
     if isinstance(solid, Sphere):
         return max(0.0, float(np.linalg.norm(x - np.array(solid.center))) - solid.radius)

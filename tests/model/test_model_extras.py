@@ -23,7 +23,7 @@ from poise.pictures.body.flesh import find_flesh
 from poise.pictures.body.solids import find_solids
 
 
-def body() -> ModelBuilder:
+def build_body() -> ModelBuilder:
     builder = ModelBuilder("body")
     builder.up = "y"
     builder.add_joint("root", None, "free")
@@ -39,7 +39,7 @@ def body() -> ModelBuilder:
 
 
 def test_it_is_all_there_and_read_only() -> None:
-    model = body().build()
+    model = build_body().build()
     assert [shape.frame for shape in model.shapes] == ["forearm", "hand", "root"]
     forearm = model.shapes[0]
     assert forearm.shape == Capsule(0.05, 0.8)
@@ -59,13 +59,13 @@ def test_it_is_all_there_and_read_only() -> None:
 
 
 def test_pickle_and_equality() -> None:
-    model = body().build()
+    model = build_body().build()
     twin = pickle.loads(pickle.dumps(model))
     assert twin == model
     assert twin.shapes == model.shapes
     assert twin.roles == model.roles
     assert twin.joint("shoulder").cone == model.joint("shoulder").cone
-    others = [body() for _ in range(5)]
+    others = [build_body() for _ in range(5)]
     others[0].add_shape("hand", Sphere(0.1))
     others[1].add_pose("rest", np.r_[0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0])
     others[2].add_role("head", "root")
@@ -75,7 +75,7 @@ def test_pickle_and_equality() -> None:
 
 
 def test_part_of_a_body_keeps_its_part() -> None:
-    model = body().build()
+    model = build_body().build()
     arm = model.subtree("shoulder")
     assert [shape.frame for shape in arm.shapes] == ["forearm", "hand"]
     assert arm.roles == model.roles
@@ -93,7 +93,7 @@ def test_part_of_a_body_keeps_its_part() -> None:
     ],
 )
 def test_changed_bodies_keep_them(change: object, kept: list[float]) -> None:
-    model = body().build()
+    model = build_body().build()
     other: Model = change(model)  # type: ignore[operator]
     assert other.shapes == model.shapes
     assert other.roles == model.roles
@@ -102,7 +102,7 @@ def test_changed_bodies_keep_them(change: object, kept: list[float]) -> None:
 
 
 def test_a_locked_ball_has_no_cone() -> None:
-    assert body().build().locked({"shoulder": (1, 0, 0, 0)}).joint("shoulder").cone is None
+    assert build_body().build().locked({"shoulder": (1, 0, 0, 0)}).joint("shoulder").cone is None
 
 
 @pytest.mark.parametrize(
@@ -133,12 +133,12 @@ def test_a_locked_ball_has_no_cone() -> None:
 )
 def test_invalid_values_are_rejected(error: type[PoiseError], call: object) -> None:
     with pytest.raises(error):
-        call(body())  # type: ignore[operator]
+        call(build_body())  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(("slot", "value"), [("up", "w"), ("units", "parsec")])
 def test_unknown_words_are_rejected(slot: str, value: str) -> None:
-    builder = body()
+    builder = build_body()
     setattr(builder, slot, value)
     with pytest.raises(InvalidModel, match=value):
         builder.build()

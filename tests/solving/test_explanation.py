@@ -33,14 +33,14 @@ def found(solutions: dict[str, poise.Solution]) -> dict[str, Explanation]:
     return {name: solution.explanation for name, solution in solutions.items()}
 
 
-def golden() -> Iterator[tuple[str, str]]:
+def read_golden() -> Iterator[tuple[str, str]]:
     """Yield each case of the golden file with its words."""
     for part in GOLDEN.read_text(encoding="utf-8").split("## ")[1:]:
         name, _, words = part.partition("\n")
         yield name, words.strip()
 
 
-def figures(text: str) -> list[float]:
+def list_figures(text: str) -> list[float]:
     """Return the numbers of a text, without their signs: a direction that is lost has none."""
     return [abs(float(number)) for number in NUMBER.findall(text)]
 
@@ -48,16 +48,16 @@ def figures(text: str) -> list[float]:
 # ------------------------------------------------------------------------------------------------ words
 
 
-@pytest.mark.parametrize(("name", "words"), list(golden()), ids=lambda x: "" if "\n" in x else x)
+@pytest.mark.parametrize(("name", "words"), list(read_golden()), ids=lambda x: "" if "\n" in x else x)
 def test_words_are_the_golden_ones(name: str, words: str) -> None:
     """`python tests/support/why_cases.py` rewrites the file; digits that are not shown may differ."""
     told = tell_records() if name == "records" else tell(name)
     assert NUMBER.sub("#", told) == NUMBER.sub("#", words)
-    assert figures(told) == pytest.approx(figures(words), rel=0.02, abs=2e-3)
+    assert list_figures(told) == pytest.approx(list_figures(words), rel=0.02, abs=2e-3)
 
 
 def test_the_golden_file_has_every_case() -> None:
-    assert [name for name, _ in golden()] == [*CASES, "records"]
+    assert [name for name, _ in read_golden()] == [*CASES, "records"]
 
 
 @pytest.mark.slow

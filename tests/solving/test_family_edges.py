@@ -19,7 +19,9 @@ from poise.goals import Reach
 PLACES = ((0, 0, 0.3), (0, 0.1, 0), (0, 0, 0.4), (0, 0, 0.4), (0, 0, 0), (0, 0, 0))
 
 
-def build(axes: str = "zyyzyz", kind: str = "revolute", change: Mapping[int, Mapping[str, Any]] | None = None) -> Any:
+def build_wrist_arm(
+    axes: str = "zyyzyz", kind: str = "revolute", change: Mapping[int, Mapping[str, Any]] | None = None
+) -> Any:
     """An arm with a spherical wrist, or what is left of one."""
     builder = poise.ModelBuilder("arm")
     parent = None
@@ -33,11 +35,11 @@ def build(axes: str = "zyyzyz", kind: str = "revolute", change: Mapping[int, Map
 
 
 REFUSED = {
-    "fewer than six": (build("zyyzy"), "fewer than six"),
-    "locked": (build().locked({"j3": 0.4}), "fewer than six"),
-    "all axes parallel": (build("zzzzzz"), "never have six degrees of freedom"),
-    "coincident axes in the wrist": (build("zyyzzz"), "never have six degrees of freedom"),
-    "mimic": (build(change={3: {"mimic": ("j2", 1.0, 0.0)}}), "'j2' moves it at two places"),
+    "fewer than six": (build_wrist_arm("zyyzy"), "fewer than six"),
+    "locked": (build_wrist_arm().locked({"j3": 0.4}), "fewer than six"),
+    "all axes parallel": (build_wrist_arm("zzzzzz"), "never have six degrees of freedom"),
+    "coincident axes in the wrist": (build_wrist_arm("zyyzzz"), "never have six degrees of freedom"),
+    "mimic": (build_wrist_arm(change={3: {"mimic": ("j2", 1.0, 0.0)}}), "'j2' moves it at two places"),
 }
 
 
@@ -53,10 +55,10 @@ def test_chains_without_a_closed_form_are_rejected_by_name(case: str) -> None:
 
 
 HANDLED = {
-    "continuous": build(kind="continuous"),
-    "a range of no width": build(change={2: {"lower": 0.7, "upper": 0.7}}),
-    "a range of no width in the wrist": build(change={4: {"lower": 0.5, "upper": 0.5}}),
-    "ranges of two turns": build(change={k: {"lower": -6.5, "upper": 6.5} for k in (0, 3, 5)}),
+    "continuous": build_wrist_arm(kind="continuous"),
+    "a range of no width": build_wrist_arm(change={2: {"lower": 0.7, "upper": 0.7}}),
+    "a range of no width in the wrist": build_wrist_arm(change={4: {"lower": 0.5, "upper": 0.5}}),
+    "ranges of two turns": build_wrist_arm(change={k: {"lower": -6.5, "upper": 6.5} for k in (0, 3, 5)}),
     "a locked joint of seven": poise.load("panda").locked({"panda_joint7": 0.5}),
 }
 
@@ -123,7 +125,7 @@ def test_a_turn_that_ends_on_one_side_has_the_answers_of_one_that_ends_far_away(
     ends = {"lower": {"lower": -1.0}, "upper": {"upper": 1.0}}[side]
     far = {"lower": {"upper": 1000.0}, "upper": {"lower": -1000.0}}[side]
     open_end = {"lower": {"upper": np.inf}, "upper": {"lower": -np.inf}}[side]
-    one, other = build(change={joint: {**ends, **open_end}}), build(change={joint: {**ends, **far}})
+    one, other = build_wrist_arm(change={joint: {**ends, **open_end}}), build_wrist_arm(change={joint: {**ends, **far}})
     rng = np.random.default_rng(joint)
     q = rng.uniform(-1.0, 1.0, (20, 6))
     q[:, joint] = (-1.0 if side == "lower" else 1.0) + rng.uniform(0.0, 6.0, 20) * (1.0 if side == "lower" else -1.0)
@@ -178,7 +180,7 @@ def lies_among(q, found, near=1e-4) -> bool:
     return bool((np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi))).max(axis=1, initial=0.0) < near).any())
 
 
-def search(model, T, rng, count=80):
+def search_poses(model, T, rng, count=80):
     goal, start = Reach("tool", np.eye(4), tolerance=1e-9), model.random(rng, count)
     batch = poise.solve_batch(model, goal, np.tile(T, (count, 1, 1)), start, restarts=0)
     return batch.q[batch.reached]
@@ -210,7 +212,7 @@ def test_every_branch_of_six_joints_is_found(name, size):
             assert max(one.errors["tool"]) < 1e-8
             assert (one.q >= model.lower).all()
             assert (one.q <= model.upper).all()
-        poses = search(model, T, rng)
+        poses = search_poses(model, T, rng)
         searched += len(poses)
         assert all(lies_among(q, answers) for q in poses)
     assert searched > 20
@@ -228,7 +230,7 @@ def test_of_seven_joints_every_pose_is_found_at_its_value_of_the_free_joint(name
     assert len(answers.arcs) >= 1
     assert len(answers) >= len(answers.arcs)
     assert all(max(one.errors["tool"]) < 1e-8 for one in answers)
-    poses = search(model, T, rng, 30)[:12]
+    poses = search_poses(model, T, rng, 30)[:12]
     found = []
     for q in poses:
         at = answers.at(float(q[free.q][0]))
@@ -288,7 +290,7 @@ def test_rows_that_are_full_are_not_searched_further(monkeypatch):
 ARMS = {"ur5e": "tool0", "panda": "panda_hand_tcp", "iiwa14": "iiwa_link_ee"}
 
 
-def in_the_ball(model: poise.Model, frame: str, rng: np.random.Generator, n: int) -> np.ndarray:
+def draw_in_ball(model: poise.Model, frame: str, rng: np.random.Generator, n: int) -> np.ndarray:
     """Return random transforms around the second joint, as far as the tool comes."""
     center = model.fk(model.rest, model.joints[1].name)[:3, 3]
     reach = np.linalg.norm(model.fk(model.random(rng, 2000), frame)[:, :3, 3] - center, axis=1).max()
@@ -303,7 +305,7 @@ def in_the_ball(model: poise.Model, frame: str, rng: np.random.Generator, n: int
 def test_random_transforms_are_decided(name, frame) -> None:
     model = poise.load(name)
     rng = np.random.default_rng(21)
-    T = in_the_ball(model, frame, rng, 300)
+    T = draw_in_ball(model, frame, rng, 300)
     batch = poise.solve_batch(model, Reach(frame, np.eye(4)), T, threads=1)
     assert set(batch.counts) <= {Status.REACHED, Status.UNREACHABLE, Status.STALLED}
     assert batch.counts.get(Status.STALLED, 0) <= 6
@@ -329,7 +331,7 @@ def test_why_says_that_every_branch_is_ruled_out() -> None:
     model, frame = poise.load("ur5e"), "tool0"
     rng = np.random.default_rng(23)
     seen = 0
-    for T in in_the_ball(model, frame, rng, 60):
+    for T in draw_in_ball(model, frame, rng, 60):
         solution = poise.solve(model, Reach(frame, T))
         if solution.status is Status.UNREACHABLE and solution.proof is None:
             seen += 1

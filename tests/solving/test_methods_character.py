@@ -19,7 +19,7 @@ from poise.solvers import race
 from poise.solvers.status import Status
 
 
-def after_one_step(
+def measure_one_step(
     model: poise.Model, frame: str, base: str | None, q: Floats, d: Floats, method: Method
 ) -> list[float]:
     """What is left of the error after one step towards poses ever nearer, each at half the distance."""
@@ -51,7 +51,7 @@ def test_order_of_convergence(method: Method, order: int) -> None:
         frames = model.frames
         for base in (None, frames[len(frames) // 2]):
             d = rng.normal(size=model.nv)
-            left = after_one_step(model, frames[-1], base, model.random(rng), d / np.linalg.norm(d), method)
+            left = measure_one_step(model, frames[-1], base, model.random(rng), d / np.linalg.norm(d), method)
             if base != frames[-1] and left[-1] > 1e-10:
                 found.append(math.log2(left[1] / left[2]))
     assert len(found) > 50
@@ -73,7 +73,7 @@ def test_halley_needs_fewer_steps_than_newton() -> None:
     assert np.mean(steps["halley"]) < np.mean(steps["pseudoinverse"]) - 0.7
 
 
-def nearly_straight(method: Method) -> float:
+def measure_nearly_straight(method: Method) -> float:
     """The longest joint motion of one step of a nearly straight arm that is pulled inwards."""
     model = poise.load("planar2")
     solver = poise.Solver(model, Reach("tip", (1.8, 0, 0)), method=method, step_limit=1e6, restarts=0)
@@ -84,11 +84,11 @@ def nearly_straight(method: Method) -> float:
 
 
 def test_near_a_singular_pose_the_pseudo_inverse_jumps_and_the_damped_rules_are_calm() -> None:
-    assert nearly_straight(Pseudoinverse()) > 1e3
-    assert nearly_straight(QR()) > 1e3
-    assert nearly_straight(SVD()) < 0.1
-    assert nearly_straight(DLS()) < 0.1
-    assert nearly_straight(SDLS()) < math.pi / 4 + 1e-12
+    assert measure_nearly_straight(Pseudoinverse()) > 1e3
+    assert measure_nearly_straight(QR()) > 1e3
+    assert measure_nearly_straight(SVD()) < 0.1
+    assert measure_nearly_straight(DLS()) < 0.1
+    assert measure_nearly_straight(SDLS()) < math.pi / 4 + 1e-12
 
 
 def test_damping_trades_speed_for_calm() -> None:
@@ -241,12 +241,12 @@ def test_alpha_is_the_scalar_of_the_transpose() -> None:
 # ------------------------------------------------------------------------------ The methods on residuals without a body
 
 
-def valley(x):
+def measure_valley(x):
     """Rosenbrock's valley as residuals; zero at (1, 1)."""
     return np.array([10.0 * (x[1] - x[0] ** 2), 1.0 - x[0]])
 
 
-def slope(x):
+def find_slope(x):
     return np.array([[-20.0 * x[0], 10.0], [-1.0, 0.0]])
 
 
@@ -254,9 +254,9 @@ NEWTON_LIKE = ("inverse", "pseudoinverse", "svd", "qr", "dls", "lm", "halley")
 
 
 @pytest.mark.parametrize("method", NEWTON_LIKE)
-@pytest.mark.parametrize("jacobian", [slope, None], ids=["exact", "differences"])
+@pytest.mark.parametrize("jacobian", [find_slope, None], ids=["exact", "differences"])
 def test_every_newton_like_method_finds_the_valley(method, jacobian):
-    found = methods.over(valley, jacobian, [-1.2, 1.0], method=method)
+    found = methods.over(measure_valley, jacobian, [-1.2, 1.0], method=method)
     assert isinstance(found, Minimum)
     assert found.reached
     assert found.x == pytest.approx([1.0, 1.0], abs=1e-6)
@@ -265,20 +265,22 @@ def test_every_newton_like_method_finds_the_valley(method, jacobian):
 
 
 def test_all_methods_at_once_need_no_bones():
-    found = methods.over(valley, slope, [0.5, 0.5], method="all", max_steps=20000)
+    found = methods.over(measure_valley, find_slope, [0.5, 0.5], method="all", max_steps=20000)
     assert set(found) >= {*NEWTON_LIKE, "transpose", "gradient", "sdls"}
     assert not {"ccd", "fabrik", "two_bone"} & set(found)
-    assert all(one.cost < methods.over(valley, slope, [0.5, 0.5], max_steps=1).cost for one in found.values())
+    assert all(
+        one.cost < methods.over(measure_valley, find_slope, [0.5, 0.5], max_steps=1).cost for one in found.values()
+    )
 
 
 def test_scipy_joins():
     pytest.importorskip("scipy")
-    found = methods.over(valley, slope, [-1.2, 1.0], method=methods.Scipy("trf"))
+    found = methods.over(measure_valley, find_slope, [-1.2, 1.0], method=methods.Scipy("trf"))
     assert found.x == pytest.approx([1.0, 1.0], abs=1e-6)
 
 
 def test_bounds_hold_at_every_point():
-    found = methods.over(valley, slope, [-1.2, 1.0], upper=[0.5, np.inf], record=True)
+    found = methods.over(measure_valley, find_slope, [-1.2, 1.0], upper=[0.5, np.inf], record=True)
     assert not found.reached
     assert found.path[:, 0].max() <= 0.5
     assert found.x == pytest.approx([0.5, 0.25], abs=1e-5)
@@ -332,11 +334,11 @@ def test_a_line_of_unknowns_may_be_large_and_far():
     ("arguments", "options", "error", "words"),
     [
         ((3, None, [0.0]), {}, InvalidValue, "functions"),
-        ((valley, None, [[0.0, 0.0]]), {}, ShapeMismatch, "x0"),
-        ((valley, None, [np.nan, 0.0]), {}, ShapeMismatch, "x0"),
-        ((valley, None, [0.0, 0.0]), {"lower": [0.0, 0.0, 0.0]}, ShapeMismatch, "lower"),
-        ((valley, lambda _: np.eye(2), [0.0, 0.0]), {}, InvalidValue, "differences"),
-        ((valley, None, [0.0, 0.0]), {"method": "ccd"}, InvalidValue, "custom"),
+        ((measure_valley, None, [[0.0, 0.0]]), {}, ShapeMismatch, "x0"),
+        ((measure_valley, None, [np.nan, 0.0]), {}, ShapeMismatch, "x0"),
+        ((measure_valley, None, [0.0, 0.0]), {"lower": [0.0, 0.0, 0.0]}, ShapeMismatch, "lower"),
+        ((measure_valley, lambda _: np.eye(2), [0.0, 0.0]), {}, InvalidValue, "differences"),
+        ((measure_valley, None, [0.0, 0.0]), {"method": "ccd"}, InvalidValue, "custom"),
     ],
 )
 def test_misuse_is_named(arguments, options, error, words):
@@ -346,8 +348,8 @@ def test_misuse_is_named(arguments, options, error, words):
 
 def test_a_misspelt_option_is_named_by_the_function_that_was_called():
     with pytest.raises(TypeError, match=r"^methods.over\(\) has no argument 'metod'; did you mean 'method'\?$"):
-        methods.over(valley, slope, [0.5, 0.5], metod="lm")
+        methods.over(measure_valley, find_slope, [0.5, 0.5], metod="lm")
     with pytest.raises(TypeError, match=r"^methods.over\(\) has no argument 'tol'; type tolerance=0.1.$"):
-        methods.over(valley, slope, [0.5, 0.5], tol=0.1)
+        methods.over(measure_valley, find_slope, [0.5, 0.5], tol=0.1)
     with pytest.raises(TypeError, match=r"^methods.over\(\) has no argument 'zzz'; it has: "):
-        methods.over(valley, slope, [0.5, 0.5], zzz=0.1)
+        methods.over(measure_valley, find_slope, [0.5, 0.5], zzz=0.1)

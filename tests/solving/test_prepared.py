@@ -101,7 +101,7 @@ def draw_goals(rng: np.random.Generator, kind: int) -> tuple[poise.Model, list[G
     return problems[kind]
 
 
-def bits(solution: poise.Solution) -> tuple[Any, ...]:
+def read_bits(solution: poise.Solution) -> tuple[Any, ...]:
     return (solution.q.tobytes(), solution.status, solution.steps, solution.searches, solution.errors)
 
 
@@ -112,7 +112,7 @@ def test_a_ready_problem_answers_as_a_new_one(kind):
         model, goals = draw_goals(rng, kind)
         start = model.random(rng) if k % 2 else None
         options = {"seed": k % 3, "max_steps": 100} if k % 3 else {}
-        assert bits(poise.solve(model, goals, start, **options)) == bits(
+        assert read_bits(poise.solve(model, goals, start, **options)) == read_bits(
             poise.Solver(model, goals, **options).solve(start)
         )
     assert model.memo.entries(READY)
@@ -121,18 +121,18 @@ def test_a_ready_problem_answers_as_a_new_one(kind):
 def test_threads_never_share_a_problem():
     rng = np.random.default_rng(7)
     problems = [draw_goals(rng, 0)[1] for _ in range(60)]
-    alone = [bits(poise.solve(ARM, goals)) for goals in problems]
+    alone = [read_bits(poise.solve(ARM, goals)) for goals in problems]
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(lambda goals: bits(poise.solve(ARM, goals)), problems)) == alone
+        assert list(pool.map(lambda goals: read_bits(poise.solve(ARM, goals)), problems)) == alone
 
 
 def test_a_solution_outlives_the_next_solve():
     rng = np.random.default_rng(3)
     first = poise.solve(ARM, [Reach(HAND, (0.3, 0.2, 2.0))])
-    before = (bits(first), first.why(), str(first))
+    before = (read_bits(first), first.why(), str(first))
     for _ in range(3):
         poise.solve(ARM, [Reach(HAND, rng.normal(size=3))])
-    assert (bits(first), first.why(), str(first)) == before
+    assert (read_bits(first), first.why(), str(first)) == before
 
 
 NO_NUMBERS = ("convert", "residual", "jacobian", "third")  # functions of Python
@@ -242,7 +242,7 @@ def test_options_survive_a_copy_and_a_pickle() -> None:
 # ----- Arms of six and seven hinges have kernels of their own in a batch; their rows are those of the single solver too
 
 
-def random_arm(seed: int, hinges: int, *, before: bool, behind: bool) -> poise.Model:
+def draw_arm(seed: int, hinges: int, *, before: bool, behind: bool) -> poise.Model:
     """A serial arm with joints that do not move its tool, numbered before its own or behind them."""
     rng = np.random.default_rng(seed)
     builder = poise.ModelBuilder("arm")
@@ -268,7 +268,7 @@ def random_arm(seed: int, hinges: int, *, before: bool, behind: bool) -> poise.M
 @pytest.mark.parametrize("behind", [False, True])
 @pytest.mark.parametrize("hinges", [5, 6, 7, 8])
 def test_rows_of_arms_are_those_of_the_single_solver(hinges: int, behind: bool, before: bool, dtype: str) -> None:
-    model = random_arm(hinges, hinges, before=before, behind=behind)
+    model = draw_arm(hinges, hinges, before=before, behind=behind)
     rng = np.random.default_rng(1)
     targets, starts = model.fk(model.random(rng, 60), "tool"), model.random(rng, 60)
     goal = Reach("tool", np.eye(4), weight=(1.0, 2.0, 1.0, 0.5, 0.5, 0.5))

@@ -72,7 +72,7 @@ def test_curves_of_different_lengths_are_held_at_their_end() -> None:
 # ------------------------------------------------------------------------------------------------ the command
 
 
-def poise_race(*words: str) -> Any:
+def run_race(*words: str) -> Any:
     """`poise race ...` in this process."""
     pytest.importorskip("typer")
     from typer.testing import CliRunner
@@ -84,7 +84,7 @@ def poise_race(*words: str) -> Any:
 
 
 def test_the_command_prints_the_table_and_the_errors() -> None:
-    result = poise_race("panda", "--method", "lm", "--method", "inverse")
+    result = run_race("panda", "--method", "lm", "--method", "inverse")
     assert result.exit_code == 0
     assert "3 targets for panda_hand_tcp of panda" in result.stdout
     assert "mult/step" in result.stdout
@@ -92,7 +92,7 @@ def test_the_command_prints_the_table_and_the_errors() -> None:
 
 
 def test_json_is_numbers_alone_on_stdout() -> None:
-    result = poise_race("planar3", "--json", "--rotation")
+    result = run_race("planar3", "--json", "--rotation")
     assert result.exit_code == 0
     figures = json.loads(result.stdout)
     assert (figures["model"], figures["frame"], figures["problems"]) == ("planar3", "tip", 3)
@@ -106,7 +106,7 @@ def test_json_is_numbers_alone_on_stdout() -> None:
 def test_out_writes_a_picture(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "race.png"
-    result = poise_race("planar3", "--json", "--out", str(picture))
+    result = run_race("planar3", "--json", "--out", str(picture))
     assert result.exit_code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in tmp_path.iterdir()] == ["race.png"]
@@ -125,7 +125,7 @@ def test_out_writes_a_picture(tmp_path: Path) -> None:
     ids=["body", "frame", "method", "problems"],
 )
 def test_misuse_ends_with_2_and_one_line_that_helps(words: list[str], said: str) -> None:
-    result = poise_race(*words)
+    result = run_race(*words)
     assert result.exit_code == 2
     assert said in result.stderr
     assert "Traceback" not in result.stderr

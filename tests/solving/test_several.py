@@ -42,7 +42,7 @@ PROBLEMS: dict[str, Callable[[Any, Any], Problem]] = {
 }
 
 
-def apart(a: Any, b: Any) -> Any:
+def measure_apart(a: Any, b: Any) -> Any:
     return np.abs(np.asarray(a) - np.asarray(b)).max(axis=-1)
 
 
@@ -56,12 +56,12 @@ def test_answers_are_distinct_reached_and_nearest_first(name: str) -> None:
         assert all(answer.reached for answer in answers) or len(answers) == 1
         several += len(answers) > 1
         start = MODEL.rest if name == "repeatable" else START
-        far = [apart(answer.q, start) for answer in answers]
+        far = [measure_apart(answer.q, start) for answer in answers]
         assert (np.diff(far) >= 0).all()
         for i, one in enumerate(answers):
             assert (one.q >= MODEL.lower).all()
             assert (one.q <= MODEL.upper).all()
-            assert all(apart(one.q, other.q) > 0.1 for other in answers[:i])
+            assert all(measure_apart(one.q, other.q) > 0.1 for other in answers[:i])
         if name == "some joints":
             still = [MODEL.joint(f"panda_joint{k}").q.start for k in (5, 7)]
             assert all((answer.q[still] == START[still]).all() for answer in answers)
@@ -74,7 +74,7 @@ def test_answers_are_distinct_reached_and_nearest_first(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "some joints"])
 def test_a_batch_answers_as_single_solves_do(name: str) -> None:
     goals, options = PROBLEMS[name](TARGETS[0], AHEAD[0])
-    batch = poise.solve_batch(MODEL, goals, targets_of(goals, 2), START, solutions=3, **options)
+    batch = poise.solve_batch(MODEL, goals, list_targets(goals, 2), START, solutions=3, **options)
     assert batch.q.shape == (2, 3, 7)
     for row in range(2):
         single = poise.solve(MODEL, PROBLEMS[name](TARGETS[row], AHEAD[row])[0], START, solutions=3, **options)
@@ -83,11 +83,11 @@ def test_a_batch_answers_as_single_solves_do(name: str) -> None:
         assert len(found) == len(reached)
         if name not in ("a transform", "repeatable"):  # in lanes a search ends elsewhere by rounding
             # rounding grows over the steps of a search; another answer would be 0.1 away
-            assert all(apart(a, b.q) < 1e-6 for a, b in zip(found, reached, strict=True))
+            assert all(measure_apart(a, b.q) < 1e-6 for a, b in zip(found, reached, strict=True))
         assert np.isnan(batch.q[row][~batch.reached[row]]).all() or not batch.reached[row].any()
 
 
-def targets_of(goals: list[Goal], rows: int) -> dict[str, Any]:
+def list_targets(goals: list[Goal], rows: int) -> dict[str, Any]:
     """The goals' targets, row by row."""
     T = TARGETS[:rows]
     name = goals[0].name or TOOL

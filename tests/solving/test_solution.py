@@ -27,7 +27,7 @@ def panda() -> poise.Model:
     return poise.load("panda")
 
 
-def trapped_arm() -> poise.Solution:
+def solve_trapped_arm() -> poise.Solution:
     """A shoulder held at its upper limit by a target beyond it."""
     builder = poise.ModelBuilder("arm")
     builder.add_joint("shoulder", None, "revolute", lower=-0.5, upper=0.5)
@@ -40,7 +40,7 @@ def trapped_arm() -> poise.Solution:
 
 
 def test_multiplier_is_the_fall_of_the_best_cost_per_radian() -> None:
-    solution = trapped_arm()
+    solution = solve_trapped_arm()
     (limit,) = solution.active_limits
     assert (limit.joint, limit.side, limit.value, limit.exempt) == ("shoulder", "upper", 0.5, False)
     assert solution.multipliers == {"shoulder": limit.multiplier}
@@ -58,7 +58,7 @@ def test_multiplier_is_the_fall_of_the_best_cost_per_radian() -> None:
 
 
 def test_free_joints_are_stationary() -> None:
-    solution = trapped_arm()
+    solution = solve_trapped_arm()
     from poise.diagnosis.linear import linearise
 
     at = linearise(solution)
@@ -94,7 +94,7 @@ def test_parts_of_a_joint_have_names() -> None:
 
 
 def test_a_trial_frees_one_limit() -> None:
-    solution = trapped_arm()
+    solution = solve_trapped_arm()
     same = try_relaxation(solution, Relaxation(WayOutKind.MORE_TIME))
     assert same is not None
     assert not same.reached
@@ -203,7 +203,7 @@ def test_pixel_tolerance_rejects_by_name(name: str, value: float) -> None:
 Z = (0.0, 0.0, 1.0)
 
 
-def build(units: str, size: float) -> poise.Model:
+def build_arm(units: str, size: float) -> poise.Model:
     """Build an arm of two links, `size` long each."""
     builder = poise.ModelBuilder("arm")
     builder.units = units
@@ -215,7 +215,7 @@ def build(units: str, size: float) -> poise.Model:
 
 @pytest.mark.parametrize(("units", "size"), [("m", 1.0), ("cm", 100.0), ("in", 39.37), ("unknown", 7.0)])
 def test_a_solution_and_its_reasons_have_the_unit_of_the_file(units: str, size: float) -> None:
-    solution = poise.solve(build(units, size), Reach("tip", (3.0 * size, 0.0, 0.0)))
+    solution = poise.solve(build_arm(units, size), Reach("tip", (3.0 * size, 0.0, 0.0)))
     named = "units" if units == "unknown" else units
     for text in (str(solution), solution.why()):
         told = re.findall(r"\d (m|dm|cm|mm|um|nm|in|ft|units)\b", text)

@@ -27,7 +27,7 @@ from poise.reach.closed_forms import ClosedGoal, find_closed_form
 ARMS = {"ur5e": "tool0", "panda": "panda_hand_tcp", "iiwa14": "iiwa_link_ee"}
 
 
-def has(answers: poise.Answers, q: np.ndarray, model: Model, near: float) -> bool:
+def has_pose(answers: poise.Answers, q: np.ndarray, model: Model, near: float) -> bool:
     """Whether a pose is listed, whole turns aside."""
     d = np.abs(np.array([answer.q for answer in answers]).reshape(-1, model.nq) - q)
     d = np.where(model.slides, d, np.minimum(d, np.abs(d - 2 * np.pi)))
@@ -44,14 +44,14 @@ def test_a_complete_list_of_six_joints_lacks_nothing_that_searches_find(kind, mi
         T = model.fk(q, "tool")
         goal = Reach("tool", T, tolerance=(1e-9, 1e-9))
         answers = poise.solve_all(model, goal, q)
-        assert has(answers, q, model, 1e-5)
+        assert has_pose(answers, q, model, 1e-5)
         for answer in answers:
             assert answer.reached
             assert (answer.q >= model.lower).all()
             assert (answer.q <= model.upper).all()
         complete += answers.complete
         for other in poise.solve(model, goal, q, solutions=8, restarts=30) if answers.complete else ():
-            assert not other.reached or has(answers, other.q, model, 1e-3)
+            assert not other.reached or has_pose(answers, other.q, model, 1e-3)
     assert complete >= 6
 
 
@@ -80,7 +80,7 @@ def test_arcs_hold_every_pose_and_their_ends_are_ends(name) -> None:
     for q in model.random(rng, 3):
         answers = poise.solve_all(model, Reach(frame, model.fk(q, frame)), q, samples=2)
         assert any(arc.low - 1e-6 <= q[free] <= arc.high + 1e-6 for arc in answers.arcs)
-        assert has(answers, q, model, 1e-4)
+        assert has_pose(answers, q, model, 1e-4)
         at = answers.at(q[free])
         assert any(np.abs(one.q - q).max() < 1e-5 for one in at)
         assert all(abs(one.q[free] - q[free]) < 1e-9 for one in at)
@@ -92,7 +92,7 @@ def test_arcs_hold_every_pose_and_their_ends_are_ends(name) -> None:
             counts = [
                 len(answers.at(end)) for end in (arc.low - 1e-4, arc.low + 1e-4, arc.high - 1e-4, arc.high + 1e-4)
             ]
-            if arc.width > 1e-3 and alone(arc, answers.arcs):
+            if arc.width > 1e-3 and is_alone(arc, answers.arcs):
                 assert counts[0] < counts[1]
                 assert counts[2] > counts[3]
 
@@ -115,7 +115,7 @@ def test_a_complete_list_of_seven_joints_has_every_pose_also_in_a_corner_of_the_
     assert complete > 5
 
 
-def alone(arc: BranchArc, arcs: tuple[BranchArc, ...]) -> bool:
+def is_alone(arc: BranchArc, arcs: tuple[BranchArc, ...]) -> bool:
     """Whether no other arc ends near the ends of one."""
     ends = [end for other in arcs if other is not arc for end in (other.low, other.high)]
     return all(abs(end - own) > 1e-3 for end in ends for own in (arc.low, arc.high))
@@ -167,7 +167,7 @@ def test_joints_that_may_not_move_stand_as_in_the_start() -> None:
     six = [f"panda_joint{k}" for k in range(1, 7)]
     answers = poise.solve_all(model, goal, q, joints=six)
     assert answers.family.free is None
-    assert has(answers, q, model, 1e-5)
+    assert has_pose(answers, q, model, 1e-5)
     assert all(answer.q[6] == q[6] for answer in answers)
     with pytest.raises(InvalidValue, match="free joint"):
         answers.at(0.0)

@@ -21,7 +21,7 @@ GROUPS = {"ball": [(0, 3)], "free": [(0, 3), (3, 6)], "translation3": [(0, 3)]}
 ROUNDING = 1e-10
 
 
-def cost(model, goals, q):
+def measure_cost(model, goals, q):
     """What CCD brings down: squared distances in units of L, and |A - B|^2 / 2 of rotations."""
     total = 0.0
     for goal in goals:
@@ -49,7 +49,7 @@ def sweep(model, goals, q, **settings):
     return dq, set(moves)
 
 
-def turns_of(model, order):
+def list_turns(model, order):
     """The velocities that move together, in the order of a sweep, with what kind of motion they are."""
     found = []
     for joint in model.joints:
@@ -59,7 +59,7 @@ def turns_of(model, order):
     return found if order == "inside_out" else found[::-1]
 
 
-def tried(model, q, joint, at, taken, turn_limit, rng):
+def draw_steps(model, q, joint, at, taken, turn_limit, rng):
     """Steps that the joint had room for, (n, width)."""
     width = at.stop - at.start
     slides = joint.kind in ("prismatic", "translation3") or (at.start - joint.v.start, joint.kind) in (
@@ -90,16 +90,16 @@ def judge(model, goals, q, order, turn_limit, rng, *, several):
     """Replays a sweep; the largest gain that a single turn missed, of the cost before it."""
     dq, moves = sweep(model, goals, q, order=order, turn_limit=turn_limit)
     worst = 0.0
-    for joint, at in turns_of(model, order):
+    for joint, at in list_turns(model, order):
         if not moves & set(range(at.start, at.stop)):
             continue
         taken = dq[at]
-        others = tried(model, q, joint, at, taken, turn_limit, rng)
+        others = draw_steps(model, q, joint, at, taken, turn_limit, rng)
         steps = np.zeros((len(others) + 1, model.nv))
         steps[0, at] = taken
         steps[1:, at] = others
-        costs = cost(model, goals, model.integrate(np.broadcast_to(q, (len(steps), model.nq)), steps))
-        before = float(cost(model, goals, q))
+        costs = measure_cost(model, goals, model.integrate(np.broadcast_to(q, (len(steps), model.nq)), steps))
+        before = float(measure_cost(model, goals, q))
         bound = 0.1 if several and at.stop - at.start == 3 else ROUNDING  # between several pulls a ball comes near it
         missed = (costs[0] - costs[1:].min()) / max(before, 1e-6)
         assert costs[0] <= before * (1 + ROUNDING) + 1e-15, (joint.name, joint.kind)
@@ -152,7 +152,7 @@ def test_screws_and_joints_that_turn_together_never_make_it_worse(seed, order):
     q = model.random(rng)
     goals = [Reach(name, model.fk(model.random(rng), name)) for name in rng.permutation(model.frames)[:2].tolist()]
     dq, _ = sweep(model, goals, q, order=order, turn_limit=0.5)
-    assert cost(model, goals, model.integrate(q, dq)) <= cost(model, goals, q) * (1 + ROUNDING)
+    assert measure_cost(model, goals, model.integrate(q, dq)) <= measure_cost(model, goals, q) * (1 + ROUNDING)
 
 
 # --------------------------- FABRIK on the constraints of a model: poses, a root that is free, and cones of ball joints
@@ -171,7 +171,7 @@ def add_limb(builder, parent, name, end, offset, bone):
     builder.add_frame(end, f"{name}_2", offset=(0.1, 0.0, -0.05))
 
 
-def person():
+def build_person():
     """A trunk, two arms and two legs of balls; the pelvis is free."""
     builder = ModelBuilder(name="person").add_joint("pelvis", None, "free", offset=(0.0, 0.0, 1.0))
     builder.add_joint("spine", "pelvis", "ball", offset=(0.0, 0.0, 0.1))
@@ -182,7 +182,7 @@ def person():
     return builder.build()
 
 
-def tree(rng):
+def draw_tree(rng):
     """A random tree of balls with two ends or three, its root free or not."""
     builder = ModelBuilder(name="tree").add_joint("j0", None, str(rng.choice(["free", "ball"])))
     count = int(rng.integers(2, 4))
@@ -198,7 +198,7 @@ def tree(rng):
     return builder.build(), [f"end_{end}" for end in range(count)]
 
 
-def coned():
+def build_coned_chain():
     """Five bones along x, every ball in the same cone."""
     builder, parent = ModelBuilder(name="coned"), None
     for k in range(5):
@@ -207,14 +207,14 @@ def coned():
     return builder.add_frame("tip", parent, offset=(0.2, 0.0, 0.0)).build()
 
 
-def swing_and_twist(q, axis=(1.0, 0.0, 0.0)):
+def find_swing_and_twist(q, axis=(1.0, 0.0, 0.0)):
     """Angles of a quaternion's swing of the axis and twist about it, from its matrix alone."""
     q = q if q[0] >= 0 else -q
     moved = Rotation(q).matrix @ axis
     return np.arccos(np.clip(moved @ axis, -1.0, 1.0)), 2.0 * np.arctan2(q[1:] @ axis, q[0])
 
 
-def ask(model, q, frames, pose=True):
+def make_goals(model, q, frames, pose=True):
     return [Reach(f, model.fk(q, f) if pose else model.fk(q, f)[:3, 3], tolerance=NEAR) for f in frames]
 
 
@@ -224,10 +224,10 @@ def ask(model, q, frames, pose=True):
 @pytest.mark.parametrize("pose", [False, True], ids=["points", "poses"])
 @pytest.mark.parametrize("frames", [ENDS[:1], ENDS[:2], ENDS[:3], ENDS], ids=len)
 def test_a_person_of_balls_takes_every_pose_it_can_take(frames, pose):
-    model, rng = person(), np.random.default_rng(0)
+    model, rng = build_person(), np.random.default_rng(0)
     for _ in range(20):
         q = model.integrate(model.rest, 0.5 * rng.normal(size=model.nv))
-        solution = Solver(model, ask(model, q, frames, pose), method="fabrik", max_steps=500).solve()
+        solution = Solver(model, make_goals(model, q, frames, pose), method="fabrik", max_steps=500).solve()
         assert solution.reached
         for f in frames:
             off = np.linalg.inv(model.fk(q, f)) @ model.fk(solution.q, f)
@@ -240,8 +240,8 @@ def test_random_trees_take_the_poses_that_lm_takes():
     rng = np.random.default_rng(3)
     lm = fabrik = 0
     for _ in range(40):
-        model, frames = tree(rng)
-        goals = ask(model, model.integrate(model.rest, 0.6 * rng.normal(size=model.nv)), frames)
+        model, frames = draw_tree(rng)
+        goals = make_goals(model, model.integrate(model.rest, 0.6 * rng.normal(size=model.nv)), frames)
         lm += Solver(model, goals, method="lm", max_steps=500).solve().reached
         fabrik += Solver(model, goals, method="fabrik", max_steps=500).solve().reached
     assert lm >= 38
@@ -250,7 +250,7 @@ def test_random_trees_take_the_poses_that_lm_takes():
 
 def test_feet_stay_and_the_free_root_goes():
     """Both hands go far to one side: without the pelvis they cannot."""
-    model = person()
+    model = build_person()
     away = np.array([0.5, 0.0, -0.4])
     goals = [Reach(f, model.fk(model.rest, f), tolerance=NEAR) for f in ENDS[2:]]
     goals += [Reach(f, model.fk(model.rest, f)[:3, 3] + away, tolerance=1e-3) for f in ENDS[:2]]
@@ -263,7 +263,7 @@ def test_feet_stay_and_the_free_root_goes():
 
 
 def test_a_stiff_root_goes_less():
-    model = person()
+    model = build_person()
     goal = Reach("hand_l", model.fk(model.rest, "hand_l")[:3, 3] + (0.3, 0.2, 0.3))
     free, stiff = (
         np.linalg.norm(Solver(model, goal, method="fabrik", stiffness=s).solve().q[:3] - model.rest[:3])
@@ -273,7 +273,7 @@ def test_a_stiff_root_goes_less():
 
 
 def test_a_target_far_from_a_free_body_is_reached():
-    model = person()
+    model = build_person()
     solution = Solver(model, Reach("hand_l", (7.0, -3.0, 5.0)), method="fabrik", max_steps=500).solve()
     assert solution.reached
 
@@ -297,7 +297,7 @@ def test_the_built_in_person_reaches_with_its_feet_pinned():
 
 @pytest.mark.parametrize("method", ["fabrik", "ccd"])
 def test_cones_are_kept_in_every_step_and_reach_what_lm_reaches(method):
-    model, rng = coned(), np.random.default_rng(0)
+    model, rng = build_coned_chain(), np.random.default_rng(0)
     lm = swept = 0
     for _ in range(40):
         target = Reach("tip", model.fk(model.random(rng), "tip")[:3, 3], tolerance=1e-3)
@@ -306,7 +306,7 @@ def test_cones_are_kept_in_every_step_and_reach_what_lm_reaches(method):
         swept += solution.reached
         for q in solution.history.q:
             for quaternion in q.reshape(-1, 4):
-                swing, twist = swing_and_twist(quaternion)
+                swing, twist = find_swing_and_twist(quaternion)
                 assert swing <= 0.9 + 1e-9
                 assert abs(twist) <= 0.6 + 1e-9
     assert lm >= 20
@@ -314,32 +314,32 @@ def test_cones_are_kept_in_every_step_and_reach_what_lm_reaches(method):
 
 
 def test_poses_in_cones():
-    model, rng = coned(), np.random.default_rng(2)
+    model, rng = build_coned_chain(), np.random.default_rng(2)
     reached = 0
     for _ in range(20):
         q = poise.solve(model, Reach("tip", model.fk(model.random(rng), "tip")[:3, 3])).q  # a pose in its cones
-        reached += Solver(model, ask(model, q, ["tip"]), method="fabrik", max_steps=500).solve().reached
+        reached += Solver(model, make_goals(model, q, ["tip"]), method="fabrik", max_steps=500).solve().reached
     assert reached >= 18
 
 
 @pytest.mark.parametrize("method", ["fabrik", "ccd"])
 def test_a_cone_that_is_given_is_kept(method):
-    model = person()
+    model = build_person()
     goal = Reach("hand_l", model.fk(model.rest, "hand_l")[:3, 3] + (0.3, 0.2, 0.4), tolerance=1e-3)
     options = {"method": method, "joints": ["arm_l_0", "arm_l_1"], "max_steps": 500}
     at = model.joint("arm_l_0").q
-    open_swing = swing_and_twist(Solver(model, goal, **options).solve().q[at], (0.0, 0.0, 1.0))[0]
+    open_swing = find_swing_and_twist(Solver(model, goal, **options).solve().q[at], (0.0, 0.0, 1.0))[0]
     most = 0.5 * open_swing
     held = Solver(model, goal, limits=[Cone("arm_l_0", swing=most)], record=True, **options).solve()
     assert open_swing > 0.2
-    assert all(swing_and_twist(q[at], (0.0, 0.0, 1.0))[0] <= most + 1e-9 for q in held.history.q)
+    assert all(find_swing_and_twist(q[at], (0.0, 0.0, 1.0))[0] <= most + 1e-9 for q in held.history.q)
 
 
 # ------------------------------------------------------------------------------------------------ refusals
 
 
 def test_unsupported_goals_and_limits_are_rejected_by_name():
-    model = person()
+    model = build_person()
     with pytest.raises(InvalidValue, match=r"'hand_l' is a rotation goal.*'fabrik'.*ccd"):
         Solver(model, Orient("hand_l", np.eye(3)), method="fabrik")
     with pytest.raises(InvalidValue, match="'fabrik' keeps joint ranges and cones, not Closed"):

@@ -24,11 +24,11 @@ BOUNDED = ("revolute", "prismatic", "screw", "universal", "euler", "ball", "cont
 POSES = 200
 
 
-def everything(model: poise.Model, *, limited: bool = True) -> Freedom:
+def free_all(model: poise.Model, *, limited: bool = True) -> Freedom:
     return Freedom(np.ones(model.nv, dtype=bool).tobytes(), limited)
 
 
-def points(model: poise.Model, q: NDArray[Any], frame: str, point: NDArray[Any], base: str | None) -> NDArray[Any]:
+def find_points(model: poise.Model, q: NDArray[Any], frame: str, point: NDArray[Any], base: str | None) -> NDArray[Any]:
     """A frame's point at many poses, in the world or in another frame."""
     T = model.fk(q, frame)
     world = T[:, :3, :3] @ point + T[:, :3, 3]
@@ -55,18 +55,18 @@ def test_no_pose_is_outside_the_claim(seed: int, joints: int, mixed: bool, relat
     point = rng.normal(scale=0.3, size=3)
     goal = Reach(frame, (0, 0, 0), point=point, relative_to=base if relative else None).rows(model)
     q = model.random(rng, POSES)
-    here = points(model, q, frame, point, goal.base)
-    found = find_reachable_range(model, goal, everything(model))
+    here = find_points(model, q, frame, point, goal.base)
+    found = find_reachable_range(model, goal, free_all(model))
     if found:
         assert_inside(np.linalg.norm(here - found[0], axis=1), found[1], model)
     second = Reach(other, (0, 0, 0), relative_to=goal.base).rows(model)
-    apart = find_pair_range(model, goal, second, everything(model))
+    apart = find_pair_range(model, goal, second, free_all(model))
     if apart:
-        there = points(model, q, other, np.zeros(3), goal.base)
+        there = find_points(model, q, other, np.zeros(3), goal.base)
         assert_inside(np.linalg.norm(here - there, axis=1), apart, model)
-    pivot = find_pivot_range(model, goal, everything(model))
+    pivot = find_pivot_range(model, goal, free_all(model))
     if pivot:
-        at = points(model, q, frame, pivot[0], goal.base)
+        at = find_points(model, q, frame, pivot[0], goal.base)
         assert_inside(np.linalg.norm(at - pivot[1], axis=1), pivot[2], model)
 
 
@@ -87,7 +87,7 @@ def test_joints_that_may_not_move_may_be_anywhere(seed: int, joints: int) -> Non
     for known in (None, held.tobytes()):
         found = find_reachable_range(model, goal, Freedom(moves.tobytes(), True, known))
         if found:
-            at = points(model, q, frame, np.zeros(3), None)
+            at = find_points(model, q, frame, np.zeros(3), None)
             assert_inside(np.linalg.norm(at - found[0], axis=1), found[1], model)
 
 
@@ -96,9 +96,9 @@ def test_built_ins_stay_inside_the_claim(name: str) -> None:
     model, rng = poise.load(name), np.random.default_rng(1)
     q = model.random(rng, 2000)
     for frame in model.frames[:: max(1, len(model.frames) // 8)]:
-        found = find_reachable_range(model, Reach(frame, (0, 0, 0)).rows(model), everything(model))
+        found = find_reachable_range(model, Reach(frame, (0, 0, 0)).rows(model), free_all(model))
         if found:
-            at = points(model, q, frame, np.zeros(3), None)
+            at = find_points(model, q, frame, np.zeros(3), None)
             assert_inside(np.linalg.norm(at - found[0], axis=1), found[1], model)
 
 
@@ -117,7 +117,7 @@ def test_reached_targets_are_never_called_unreachable(name: str) -> None:
 def test_arms_come_as_far_as_claimed(name: str, sharp: float) -> None:
     model = poise.load(name)
     frame = model.frames[-1]
-    found = find_reachable_range(model, Reach(frame, (0, 0, 0)).rows(model), everything(model))
+    found = find_reachable_range(model, Reach(frame, (0, 0, 0)).rows(model), free_all(model))
     assert found
     center, interval = found
     far = center + np.array([10.0, 0.0, 0.0]) * model.length

@@ -23,7 +23,7 @@ def panda() -> poise.Model:
     return poise.load("panda")
 
 
-def hinge_arm(upper: float = 1.0) -> poise.Model:
+def build_hinge_arm(upper: float = 1.0) -> poise.Model:
     """Two links of 1 m in a plane; the elbow bends one way, up to `upper`."""
     builder = poise.ModelBuilder("arm")
     builder.add_joint("shoulder", None, "revolute", lower=-3, upper=3)
@@ -53,7 +53,7 @@ def test_out_of_reach(panda: poise.Model) -> None:
 
 
 def test_too_close() -> None:
-    model = hinge_arm(upper=2.0)
+    model = build_hinge_arm(upper=2.0)
     solution = poise.solve(model, Reach("hand", (0.2, 0, 0)), [0.3, 0.5])
     assert solution.status is Status.UNREACHABLE
     cause, way = find(solution, CauseKind.PROVED), find(solution, WayOutKind.WITHOUT_RANGE)
@@ -190,7 +190,7 @@ def test_asking_does_not_disturb_the_solver(panda: poise.Model) -> None:
 @pytest.mark.parametrize("angle", np.linspace(-2.9, 2.9, 9))
 def test_a_limit_without_a_pull_holds_nothing_back(angle: float) -> None:
     """A stretched arm: the elbow stands at its limit, and the pull on it is rounding."""
-    solution = poise.solve(hinge_arm(), Reach("hand", (3.0 * math.cos(angle), 3.0 * math.sin(angle), 0.0)))
+    solution = poise.solve(build_hinge_arm(), Reach("hand", (3.0 * math.cos(angle), 3.0 * math.sin(angle), 0.0)))
     assert [limit.joint for limit in solution.active_limits] == ["elbow"]
     assert solution.active_limits[0].multiplier == 0.0
     assert "Restricted by limits" not in solution.why()
@@ -199,7 +199,7 @@ def test_a_limit_without_a_pull_holds_nothing_back(angle: float) -> None:
 # ------------------------------------------------ Former errors of why(): each claim is checked by following its advice
 
 
-def two_arms() -> poise.Model:
+def build_two_arms() -> poise.Model:
     builder = poise.ModelBuilder("two arms")
     for name in ("a", "b"):
         builder.add_joint(name, None, "revolute", lower=-2, upper=2)
@@ -207,7 +207,7 @@ def two_arms() -> poise.Model:
     return builder.build()
 
 
-def arm(lower: float | None = 0.0) -> poise.Model:
+def build_arm(lower: float | None = 0.0) -> poise.Model:
     """Two links of 1 m in a plane."""
     builder = poise.ModelBuilder("arm")
     builder.add_joint("shoulder", None, "revolute", lower=lower, upper=2.0, rest=0.0)
@@ -215,7 +215,7 @@ def arm(lower: float | None = 0.0) -> poise.Model:
     return builder.add_frame("hand", "elbow", (1, 0, 0)).build()
 
 
-def cornered() -> tuple[poise.Model, Reach]:
+def build_cornered() -> tuple[poise.Model, Reach]:
     """Two links that fold up at the end of their ranges: the way to the target is the other way round."""
     builder = poise.ModelBuilder("cornered")
     builder.add_joint("shoulder", None, "revolute", lower=-2.5, upper=2.5, rest=2.4)
@@ -226,7 +226,7 @@ def cornered() -> tuple[poise.Model, Reach]:
 
 @pytest.mark.parametrize("start", [(0.0, 0.0), (0.0, 2.0)])
 def test_joints_that_move_no_goal(start: tuple[float, float]) -> None:
-    solution = poise.solve(two_arms(), Reach("hand_a", (0, 1, 0)), start, joints=["b"])
+    solution = poise.solve(build_two_arms(), Reach("hand_a", (0, 1, 0)), start, joints=["b"])
     assert find(solution, WayOutKind.ALL_JOINTS).tried
     assert "millimetres" not in solution.why()
     assert all(limit.multiplier == 0.0 for limit in solution.active_limits)
@@ -246,7 +246,7 @@ def test_position_alone_keeps_the_weights_of_its_axes() -> None:
 
 
 def test_continuous_mode_blames_no_limit_that_a_fresh_solve_keeps() -> None:
-    model, goal = cornered()
+    model, goal = build_cornered()
     solver = poise.Solver(model, goal, mode="continuous")
     first, last = solver.solve(model.rest), solver.solve([2.5, 2.5])  # folded up
     assert kinds(first)[0] is CauseKind.ON_ITS_WAY
@@ -279,7 +279,7 @@ def test_a_step_in_time_is_still_on_its_way(limits: list[poise.limits.Limit]) ->
 
 
 def test_steps_in_time_that_lead_no_further() -> None:
-    model, goal = cornered()
+    model, goal = build_cornered()
     solver, q = poise.Solver(model, goal, limits=[Speed(2.0)]), np.array(model.rest)
     for _ in range(200):
         q = solver.step(q, 0.05).q
@@ -291,7 +291,7 @@ def test_steps_in_time_that_lead_no_further() -> None:
 
 def test_a_stretched_arm_leaves_the_line_to_its_target() -> None:
     """A saddle beside the end of a range: in the corner of a window one joint has to be let go."""
-    model, goal = arm(), Reach("hand", (1.2, 0.0, 0.0))
+    model, goal = build_arm(), Reach("hand", (1.2, 0.0, 0.0))
     solver, q = poise.Solver(model, goal, limits=[Speed(2.0)]), np.zeros(2)
     assert kinds(solver.step(q, 0.05))[0] is CauseKind.ON_ITS_WAY
     for _ in range(60):

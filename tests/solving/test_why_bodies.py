@@ -36,18 +36,18 @@ def humanoid() -> poise.Model:
     return poise.load("humanoid")
 
 
-def feet(model: poise.Model) -> list[Goal]:
+def pin_feet(model: poise.Model) -> list[Goal]:
     return [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
 
 
-def ball_arm(upper: float = 2.5) -> poise.Model:
+def build_ball_arm(upper: float = 2.5) -> poise.Model:
     builder = poise.ModelBuilder("arm")
     builder.add_joint("shoulder", None, "ball")
     builder.add_joint("elbow", "shoulder", "revolute", offset=(0, 0, 0.3), axis=(0, 1, 0), lower=0.0, upper=upper)
     return builder.add_frame("hand", "elbow", (0, 0, 0.3)).build()
 
 
-def hinge_arm(**ranges: float) -> poise.Model:
+def build_hinge_arm(**ranges: float) -> poise.Model:
     builder = poise.ModelBuilder("arm")
     builder.add_joint("shoulder", None, "revolute", **ranges)
     builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0))
@@ -61,7 +61,7 @@ LEVEL = Align("elbow", "x", (1, 0, 0), name="level")  # the forearm along x
 
 
 def test_a_goal_gives_way_to_one_that_is_served_first() -> None:
-    solution = poise.solve(hinge_arm(), [LEVEL, Reach("hand", (0.3, 0.9, 0), priority=1)], [0.5, 0.5])
+    solution = poise.solve(build_hinge_arm(), [LEVEL, Reach("hand", (0.3, 0.9, 0), priority=1)], [0.5, 0.5])
     assert not solution.reached
     assert solution.errors["level"][1] < 1e-8
     why = solution.why()
@@ -70,27 +70,27 @@ def test_a_goal_gives_way_to_one_that_is_served_first() -> None:
 
 
 def test_a_level_that_only_comes_nearer_without_another() -> None:
-    model = hinge_arm(lower=-0.5, upper=0.5)
+    model = build_hinge_arm(lower=-0.5, upper=0.5)
     why = poise.solve(model, [LEVEL, Reach("hand", (-0.5, 1.2, 0), priority=1)], [0.1, 0.5]).why()
     assert re.search(r"without 'level', 'hand' would be missed by [\d.]+ m?m instead of [\d.]+ m", why)
 
 
 def test_goals_of_one_level_say_what_they_cost_each_other() -> None:
     up, down = Align("elbow", "x", (1, 1, 0), name="up"), Align("elbow", "x", (1, -1, 0), name="down")
-    why = poise.solve(hinge_arm(), [up, down]).why()
+    why = poise.solve(build_hinge_arm(), [up, down]).why()
     assert "'up' and 'down' are in conflict: a step towards one leads away from the other" in why
     assert "without 'down', 'up' would be reached; without 'up', 'down' would be reached" in why
 
 
 def test_targets_too_far_apart_say_which_one_gives_way(humanoid: poise.Model) -> None:
-    why = poise.solve(humanoid, [*feet(humanoid), Reach("hand_r", (2, 1, 0.5), priority=1)]).why()
+    why = poise.solve(humanoid, [*pin_feet(humanoid), Reach("hand_r", (2, 1, 0.5), priority=1)]).why()
     assert "the targets of 'foot_r' and 'hand_r' are 2.399 m apart" in why
     assert "'hand_r' has a lower priority than 'foot_r'" in why
 
 
 def test_balance_names_the_side(humanoid: poise.Model) -> None:
     reach = Reach("pelvis", np.asarray(humanoid.fk(humanoid.rest, "pelvis"))[:3, 3] + (0.35, -0.1, 0.0))
-    solution = poise.solve(humanoid, [*feet(humanoid), reach, Balance(["foot_l", "foot_r"], priority=1), Rest()])
+    solution = poise.solve(humanoid, [*pin_feet(humanoid), reach, Balance(["foot_l", "foot_r"], priority=1), Rest()])
     why = solution.why()
     assert "'balance' is missed: the centre of mass is " in why
     assert re.search(r"[\d.]+ mm \(allowed: 100 um\) outside the support, towards \+x\.", why)
@@ -128,7 +128,7 @@ def test_every_goal_says_what_it_misses(goal: Goal, text: str) -> None:
 # ------------------------------------------------------------------------------------------------ limits
 
 
-def held_by(solution: poise.Solution, kind: str) -> str:
+def list_held(solution: poise.Solution, kind: str) -> str:
     """The text, where the strongest active limit is of this kind and its removal is what helps."""
     strongest = solution.active_limits[0]
     assert not solution.reached
@@ -139,8 +139,8 @@ def held_by(solution: poise.Solution, kind: str) -> str:
 
 
 def test_a_cone_binds() -> None:
-    solution = poise.solve(ball_arm(), Reach("hand", (0.5, 0.2, 0.2)), limits=[Cone("shoulder", swing=0.6)])
-    why = held_by(solution, "cone")
+    solution = poise.solve(build_ball_arm(), Reach("hand", (0.5, 0.2, 0.2)), limits=[Cone("shoulder", swing=0.6)])
+    why = list_held(solution, "cone")
     assert solution.active_limits[0].name == "shoulder.swing"
     assert solution.active_limits[0].value == pytest.approx(0.6, abs=1e-6)
     assert "'shoulder' is swung to the limit of its cone, 0.6 rad (34.4 deg)" in why
@@ -148,17 +148,17 @@ def test_a_cone_binds() -> None:
 
 
 def test_a_twist_binds() -> None:
-    model = ball_arm()
+    model = build_ball_arm()
     T = model.fk([np.cos(0.6), 0, 0, np.sin(0.6), 0.3], "hand")
     solution = poise.solve(model, Reach("hand", T), limits=[Cone("shoulder", twist=(-0.4, 0.5))])
-    assert "'shoulder' is twisted to the limit of its cone, 0.5 rad" in held_by(solution, "cone")
+    assert "'shoulder' is twisted to the limit of its cone, 0.5 rad" in list_held(solution, "cone")
     assert solution.active_limits[0].side == "upper"
 
 
 def test_the_world_is_in_the_way(humanoid: poise.Model) -> None:
     ground = Clearance(pairs=[], world=[HalfSpace((0, 0, 0), (0, 1, 0))], name="ground")
     solution = poise.solve(humanoid, [Reach("hand_l", (0.3, -0.2, 0.3)), Rest()], limits=[ground])
-    why = held_by(solution, "clearance")
+    why = list_held(solution, "clearance")
     assert "touches a half-space, and 'ground' keeps them apart" in why
     assert "Relax first: it would be reached without the limit 'ground'" in why
 
@@ -166,19 +166,21 @@ def test_the_world_is_in_the_way(humanoid: poise.Model) -> None:
 def test_two_parts_are_kept_apart(humanoid: poise.Model) -> None:
     apart = Clearance(pairs=[("forearm_l", "chest"), ("hand_l", "chest"), ("hand_l", "pelvis")], distance=0.05)
     chest = np.asarray(humanoid.fk(humanoid.rest, "chest"))[:3, 3]
-    solution = poise.solve(humanoid, [*feet(humanoid), Reach("hand_l", (0, 0, 0), relative_to="chest")], limits=[apart])
+    solution = poise.solve(
+        humanoid, [*pin_feet(humanoid), Reach("hand_l", (0, 0, 0), relative_to="chest")], limits=[apart]
+    )
     assert chest.shape == (3,)
-    why = held_by(solution, "clearance")
+    why = list_held(solution, "clearance")
     assert re.search(r"'\w+' is as close to '\w+' as 'clearance' allows, 50 mm", why)
     assert solution.active_limits[0].value == pytest.approx(0.05, abs=1e-6)
 
 
 def test_a_coupled_range_binds() -> None:
-    model = hinge_arm()
+    model = build_hinge_arm()
     sums = Coupled({"shoulder": 1, "elbow": -2}, -0.3, 0.3, name="straps")
     target = model.fk([0.2, 1.2], "hand")[:3, 3]
     solution = poise.solve(model, Reach("hand", target), limits=[sums])
-    why = held_by(solution, "coupled")
+    why = list_held(solution, "coupled")
     assert "'shoulder' - 2 'elbow' is at the " in why
     assert "value that 'straps' allows" in why
     assert "without the limit 'straps'" in why
@@ -215,11 +217,11 @@ def test_multipliers_are_what_the_cost_falls_by(kind: str, hair: float, nearly: 
             "coupled": [Coupled({"elbow": 1.0}, 0.0, 0.2 + room)],
             "clearance": [Clearance([], 0.1 - room, [wall])],
         }
-        model = ball_arm(upper=0.3 + room) if kind == "range" else ball_arm()
+        model = build_ball_arm(upper=0.3 + room) if kind == "range" else build_ball_arm()
         target = {"cone": (0.5, 0.2, 0.2), "clearance": (0.4, 0.1, 0.2)}.get(kind, (0.2, 0.1, 0.05))
         start = np.array([np.cos(0.2), 0.0, np.sin(0.2), 0.0, 0.1])
         if kind == "coupled":  # the same range as the joint's own: start where that one ends
-            start = poise.solve(ball_arm(upper=0.2 + room), Reach("hand", target), start).q
+            start = poise.solve(build_ball_arm(upper=0.2 + room), Reach("hand", target), start).q
         return poise.solve(model, Reach("hand", target), start, limits=limits.get(kind, []))
 
     before, after = (solved(room) for room in (0.0, hair))
@@ -231,7 +233,7 @@ def test_multipliers_are_what_the_cost_falls_by(kind: str, hair: float, nearly: 
 
 
 def test_limits_that_only_touch_hold_nothing_back() -> None:
-    model = hinge_arm(lower=-0.5, upper=0.5)
+    model = build_hinge_arm(lower=-0.5, upper=0.5)
     solution = poise.solve(model, Reach("hand", model.fk([0.5, 0.4], "hand")[:3, 3]), [0.5, 0.3])
     assert solution.reached
     assert all(limit.multiplier == 0.0 for limit in solution.active_limits)
@@ -241,7 +243,7 @@ def test_limits_that_only_touch_hold_nothing_back() -> None:
 
 
 def test_one_step_in_time() -> None:
-    model = hinge_arm()
+    model = build_hinge_arm()
     solver = poise.Solver(model, Reach("hand", (0.0, 1.9, 0.0)), limits=[Speed(0.5)])
     why = solver.step([0.1, 0.2], 0.02).why()
     assert "one time step within the limits of speed: step again from this pose" in why
@@ -261,7 +263,7 @@ def test_conditioning_of_directions_and_numbers() -> None:
 @pytest.mark.slow
 def test_asking_is_quick(humanoid: poise.Model) -> None:
     reach = Reach("hand_r", (1.5, 1.0, 0.5), priority=1)
-    why = poise.solve(humanoid, [*feet(humanoid), reach, LookAt("head", (1, 1, 1), priority=2), Rest()]).why()
+    why = poise.solve(humanoid, [*pin_feet(humanoid), reach, LookAt("head", (1, 1, 1), priority=2), Rest()]).why()
     assert "'hand_r' is missed by" in why
     assert "Relax first:" in why
 
@@ -274,7 +276,7 @@ CLAIM = re.compile(r"tolerance of (?:([\d.e+-]+) (m|mm|um|nm)\b)?(?: and )?(?:([
 BOUNDED = ("revolute", "prismatic", "universal", "euler", "ball", "continuous")
 
 
-def claimed(why: str, default: tuple[float, float]) -> tuple[float, float]:
+def read_claim(why: str, default: tuple[float, float]) -> tuple[float, float]:
     """The tolerance in the last sentence, as a reader would type it."""
     match = CLAIM.search(why.rsplit("\n", 1)[-1])
     assert match, why
@@ -297,7 +299,7 @@ def test_the_tolerance_that_is_named_accepts_the_pose() -> None:
         if answer.reached:
             continue
         misses += 1
-        accepted = claimed(answer.why(), (1e-6, 1e-6))
+        accepted = read_claim(answer.why(), (1e-6, 1e-6))
         loose = Reach(frame, goal.target, name="tip", tolerance=accepted)
         assert poise.solve(model, loose, answer.q, restarts=0).reached, (seed, answer.why())
     assert misses > 40
@@ -330,7 +332,7 @@ def test_a_start_that_breaks_a_clearance_speaks_of_that_alone() -> None:
 # ------------------------------------------------------------------------------------------------ effort
 
 
-def figure() -> tuple[poise.Model, list[Goal]]:
+def build_figure() -> tuple[poise.Model, list[Goal]]:
     """Feet that stay, and a hand that is asked for what no body could reach from there."""
     model = poise.load("humanoid")
     stand: list[Goal] = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
@@ -338,7 +340,7 @@ def figure() -> tuple[poise.Model, list[Goal]]:
 
 
 def test_a_proof_ends_the_searches_of_levels() -> None:
-    model, goals = figure()
+    model, goals = build_figure()
     answer = poise.solve(model, goals)
     assert answer.status is Status.UNREACHABLE
     assert answer.searches == 1
@@ -356,7 +358,7 @@ def test_what_a_proof_rules_out_is_not_tried(monkeypatch: pytest.MonkeyPatch) ->
         return own(solution, way)
 
     monkeypatch.setattr(relax, "try_relaxation", watched)
-    model, goals = figure()
+    model, goals = build_figure()
     poise.solve(model, goals).why()
     assert not tried
 

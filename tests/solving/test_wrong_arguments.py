@@ -59,7 +59,7 @@ def test_a_setting_of_the_wrong_type_is_rejected_by_name(method: type[Method], s
 # ------------------------------------------------------------------------------------------------ goals
 
 
-def outcome(model: poise.Model, goal: Goal, argument: str, value: Any) -> PoiseError | None:
+def find_error(model: poise.Model, goal: Goal, argument: str, value: Any) -> PoiseError | None:
     """What is raised by the goal with one argument replaced, or by solving it."""
     try:
         changed = replace(goal, **{argument: value})
@@ -72,10 +72,10 @@ def outcome(model: poise.Model, goal: Goal, argument: str, value: Any) -> PoiseE
 @pytest.mark.parametrize("name", GOALS)
 def test_an_argument_of_the_wrong_type_is_rejected_by_name(name: str) -> None:
     model, goal = GOALS[name]()
-    assert outcome(model, goal, "priority", 0) is None  # it is fine as it stands
+    assert find_error(model, goal, "priority", 0) is None  # it is fine as it stands
     for argument in (f.name for f in fields(goal) if f.init):
         for what, value in JUNK.items():
-            error = outcome(model, goal, argument, value)
+            error = find_error(model, goal, argument, value)
             if error is None:  # a name may be any text, a residual any function
                 assert (argument, what) in {("name", "a word"), ("residual", "a function")}, value
                 continue
@@ -164,7 +164,7 @@ def test_a_wrong_gain_is_blamed_on_the_posture_that_has_it(kind: Any, gains: Any
 PI = math.pi
 
 
-def built(kind: str = "revolute", **options: Any) -> poise.Model:
+def build_joint(kind: str = "revolute", **options: Any) -> poise.Model:
     builder = poise.ModelBuilder("arm")
     builder.add_joint("a", None, kind, **options)
     builder.add_frame("tip", "a", (1, 0, 0))
@@ -207,7 +207,7 @@ RADIANS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("kind", "options"), DEGREES, ids=str)
 def test_a_range_in_degrees_warns_with_the_correct_call(kind: str, options: dict[str, Any]) -> None:
     with pytest.warns(UnitWarning, match=r"joint 'a': .*radians.*math\.radians") as told:
-        built(kind, **options)
+        build_joint(kind, **options)
     assert all(one.filename == __file__ for one in told)
 
 
@@ -215,7 +215,7 @@ def test_a_range_in_degrees_warns_with_the_correct_call(kind: str, options: dict
 def test_a_range_in_radians_is_taken_without_a_word(kind: str, options: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        built(kind, **options)
+        build_joint(kind, **options)
 
 
 def test_files_and_built_in_bodies_are_taken_at_their_word(tmp_path: Any) -> None:
@@ -256,7 +256,7 @@ def test_a_start_in_degrees_warns_with_the_correct_call() -> None:
 
 
 def test_a_start_in_radians_is_taken_without_a_word() -> None:
-    wheel = built("continuous")
+    wheel = build_joint("continuous")
     rng = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnitWarning)
@@ -264,4 +264,4 @@ def test_a_start_in_radians_is_taken_without_a_word() -> None:
         poise.solve(PANDA, REACH, 3.0 * rng.normal(size=7))  # outside its ranges, as a start may be
         poise.solve(PANDA, REACH, np.full(7, 4.0 * PI))
         poise.solve(wheel, Reach("tip", (0.0, 1.0, 0.0)), [100.0])  # has turned for a while
-        poise.solve(built("prismatic", lower=0.0, upper=1.0), Reach("tip", (1.0, 0.0, 0.5)), [90.0])
+        poise.solve(build_joint("prismatic", lower=0.0, upper=1.0), Reach("tip", (1.0, 0.0, 0.5)), [90.0])
