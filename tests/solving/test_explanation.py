@@ -11,6 +11,7 @@ import pytest
 
 import poise
 import why_cases
+from bodies import build_two_links
 from poise import Status
 from poise.diagnosis import ActiveLimit, CauseKind, Explanation, WayOutKind
 from poise.diagnosis.relax import Relaxation
@@ -18,7 +19,7 @@ from poise.diagnosis.sentences import CAUSES, WAYS_OUT
 from poise.goals import HalfSpace, Reach
 from poise.limits import Clearance
 from poise.studio.panel.failure_help import find_reason
-from why_cases import CASES, GOLDEN, RECORDS, arm, find, tell, tell_records
+from why_cases import CASES, GOLDEN, RECORDS, find, tell, tell_records
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
@@ -92,7 +93,7 @@ def test_the_same_solution_has_the_same_explanation(
 @pytest.mark.parametrize("mode", ["nearest", "continuous"])
 def test_no_clock_is_heeded(mode: str) -> None:
     """However soon the solve itself ended, what would help is found without regard to time."""
-    model, goal = arm(), Reach("hand", (0.2, 1.4, 0))
+    model, goal = build_two_links(), Reach("hand", (0.2, 1.4, 0))
     late = poise.solve(model, goal, [0, 0.3], mode=mode, time_limit=1e-9)
     assert late.status is Status.OUT_OF_TIME
     assert late.copy_solver().options.time_limit is None
@@ -169,7 +170,7 @@ def test_what_was_tried_helps() -> None:
     assert way.kind is WayOutKind.WITHOUT_RANGE
     assert [(limit.joint, limit.side) for limit in way.limits] == [("shoulder", "upper")]
     goal = solution.solver.goals["hand"]
-    freed = poise.solve(arm(-0.5, 3.0), goal, solution.q)
+    freed = poise.solve(build_two_links((-0.5, 3.0)), goal, solution.q)
     assert freed.reached
     assert freed.q[0] == pytest.approx(way.numbers["value"], abs=1e-3)
 

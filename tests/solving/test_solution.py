@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import poise
+from bodies import build_two_links
 from poise import Status
 from poise.diagnosis import WayOutKind
 from poise.diagnosis.relax import Relaxation, try_relaxation
@@ -29,10 +30,7 @@ def panda() -> poise.Model:
 
 def solve_trapped_arm() -> poise.Solution:
     """A shoulder held at its upper limit by a target beyond it."""
-    builder = poise.ModelBuilder("arm")
-    builder.add_joint("shoulder", None, "revolute", lower=-0.5, upper=0.5)
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=-2.5, upper=2.5)
-    model = builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+    model = build_two_links((-0.5, 0.5))
     return poise.solve(model, Reach("hand", model.fk([0.8, 0.4], "hand")[:3, 3]))
 
 
@@ -46,10 +44,7 @@ def test_multiplier_is_the_fall_of_the_best_cost_per_radian() -> None:
     assert solution.multipliers == {"shoulder": limit.multiplier}
 
     def best_cost(upper: float) -> float:
-        builder = poise.ModelBuilder("arm")
-        builder.add_joint("shoulder", None, "revolute", lower=-0.5, upper=upper)
-        builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=-2.5, upper=2.5)
-        model = builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+        model = build_two_links((-0.5, upper))
         target = model.fk([0.8, 0.4], "hand")[:3, 3]
         return (poise.solve(model, Reach("hand", target)).errors["hand"][0] / model.length) ** 2
 
@@ -200,22 +195,11 @@ def test_pixel_tolerance_rejects_by_name(name: str, value: float) -> None:
 # --------------------- Lengths of a body whose file is in another unit than metres are printed in that unit, everywhere
 
 
-Z = (0.0, 0.0, 1.0)
-
-
-def build_arm(units: str, size: float) -> poise.Model:
-    """Build an arm of two links, `size` long each."""
-    builder = poise.ModelBuilder("arm")
-    builder.units = units
-    builder.add_joint("shoulder", None, "revolute", axis=Z, lower=-3.0, upper=3.0)
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(size, 0.0, 0.0), axis=Z, lower=-2.0, upper=2.0)
-    builder.add_frame("tip", "elbow", (size, 0.0, 0.0))
-    return builder.build()
-
-
 @pytest.mark.parametrize(("units", "size"), [("m", 1.0), ("cm", 100.0), ("in", 39.37), ("unknown", 7.0)])
 def test_a_solution_and_its_reasons_have_the_unit_of_the_file(units: str, size: float) -> None:
-    solution = poise.solve(build_arm(units, size), Reach("tip", (3.0 * size, 0.0, 0.0)))
+    solution = poise.solve(
+        build_two_links(elbow=(-2.0, 2.0), size=size, units=units), Reach("hand", (3.0 * size, 0.0, 0.0))
+    )
     named = "units" if units == "unknown" else units
     for text in (str(solution), solution.why()):
         told = re.findall(r"\d (m|dm|cm|mm|um|nm|in|ft|units)\b", text)

@@ -129,34 +129,34 @@ def test_an_empty_list_says_which_joint_excludes_which_branch() -> None:
     assert far.complete
     assert "No branch exists" in far.why()
     rng = np.random.default_rng(14)
-    seen = 0
-    for seed in range(20):
-        arm = draw_arm(np.random.default_rng(seed), "parallel last")
-        T = shake(arm.fk(arm.random(rng, 1), "tool"), rng, 0.2, 1.0)[0]
-        answers = poise.solve_all(arm, Reach("tool", T))
-        if answers or not answers.excluded:
-            continue
-        seen += 1
+    arms = [draw_arm(np.random.default_rng(seed), "parallel last") for seed in range(20)]
+    seen = [found for arm in arms for found in list_excluded(arm, "tool", rng, 1, 0.2, 1.0)]
+    for answers in seen:
         assert all(one.excess > 0.0 and one.joint in answers.family.joints for one in answers.excluded)
         assert answers.excluded[0].joint in answers.why()
         assert "degrees" in answers.why()
-    assert seen > 3
+    assert len(seen) > 3
+
+
+def list_excluded(
+    model: Model, frame: str, rng: np.random.Generator, count: int, metres: float, radians: float
+) -> list[poise.Answers]:
+    """List the empty lists with excluded branches of some poses, moved by up to so much."""
+    targets = shake(model.fk(model.random(rng, count), frame), rng, metres, radians)
+    found = [poise.solve_all(model, Reach(frame, T), samples=1) for T in targets]
+    return [answers for answers in found if not answers and answers.excluded]
 
 
 @pytest.mark.slow
 def test_seven_joints_say_how_near_each_branch_comes() -> None:
     rng = np.random.default_rng(16)
     model = draw_arm(rng, "meet first", mirrored=True, joints=7)
-    seen = 0
-    for T in shake(model.fk(model.random(rng, 20), "tool"), rng, 0.4, 3.0):
-        answers = poise.solve_all(model, Reach("tool", T), samples=1)
-        if answers or not answers.excluded:
-            continue
-        seen += 1
+    seen = list_excluded(model, "tool", rng, 20, 0.4, 3.0)
+    for answers in seen:
         assert answers.complete
         assert all(one.excess > 0.0 and one.at is not None for one in answers.excluded)
         assert "at best, with the free joint at" in answers.why()
-    assert seen > 3
+    assert len(seen) > 3
 
 
 def test_joints_that_may_not_move_stand_as_in_the_start() -> None:
@@ -196,17 +196,11 @@ def test_a_sliding_free_joint_is_reported_in_metres() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("low", "high"), [(3.5, 9.0), (-9.0, -3.5), (-1.0, 1.0)])
 def test_an_excluded_branch_is_reported_at_a_value_of_the_free_joint(low, high) -> None:
-    rng = np.random.default_rng(17)
-    rail = put_on_rail(low, high, half=0.3)
-    seen = 0
-    for T in shake(rail.fk(rail.random(rng, 4), "tool0"), rng, 0.2, 2.0):
-        answers = poise.solve_all(rail, Reach("tool0", T), samples=1)
-        if answers or not answers.excluded:
-            continue
-        seen += 1
+    seen = list_excluded(put_on_rail(low, high, half=0.3), "tool0", np.random.default_rng(17), 4, 0.2, 2.0)
+    for answers in seen:
         assert all(one.at is not None and low <= one.at <= high for one in answers.excluded)
         assert all("degrees" not in line.split("with the free joint")[1] for line in answers.why().splitlines()[1:])
-    assert seen > 1
+    assert len(seen) > 1
 
 
 @pytest.mark.slow
@@ -216,15 +210,9 @@ def test_a_free_joint_that_turns_far_from_zero_is_looked_at_where_it_is() -> Non
     add_links(builder, "base", [link._replace(lower=link.rest - 0.3, upper=link.rest + 0.3) for link in LINKS])
     builder.add_frame("tool0", "wrist_3_link")
     model = builder.build()
-    rng = np.random.default_rng(18)
-    seen = 0
-    for T in shake(model.fk(model.random(rng, 4), "tool0"), rng, 0.2, 2.0):
-        answers = poise.solve_all(model, Reach("tool0", T), samples=1)
-        if answers or not answers.excluded:
-            continue
-        seen += 1
-        assert all(one.at is not None and 3.6 <= one.at <= 5.0 for one in answers.excluded)
-    assert seen > 1
+    seen = list_excluded(model, "tool0", np.random.default_rng(18), 4, 0.2, 2.0)
+    assert all(one.at is not None and 3.6 <= one.at <= 5.0 for answers in seen for one in answers.excluded)
+    assert len(seen) > 1
 
 
 @pytest.mark.parametrize(("name", "frame"), ARMS.items())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import poise
+from bodies import build_hinge, build_two_links
 from poise import Status
 from poise.diagnosis import CauseKind, WayOut, WayOutKind
 from poise.diagnosis.sentences import say_ways_out
@@ -16,19 +17,12 @@ from poise.limits import Acceleration, Speed
 from why_cases import find, kinds
 
 TIP = "panda_hand_tcp"
+CORNERED = Reach("hand", (1.2 * math.cos(1.5), -1.2 * math.sin(1.5), 0.0))  # reached the other way round
 
 
 @pytest.fixture(scope="module")
 def panda() -> poise.Model:
     return poise.load("panda")
-
-
-def build_hinge_arm(upper: float = 1.0) -> poise.Model:
-    """Two links of 1 m in a plane; the elbow bends one way, up to `upper`."""
-    builder = poise.ModelBuilder("arm")
-    builder.add_joint("shoulder", None, "revolute", lower=-3, upper=3)
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=0, upper=upper)
-    return builder.add_frame("hand", "elbow", (1, 0, 0)).build()
 
 
 def test_reached(panda: poise.Model) -> None:
@@ -53,7 +47,7 @@ def test_out_of_reach(panda: poise.Model) -> None:
 
 
 def test_too_close() -> None:
-    model = build_hinge_arm(upper=2.0)
+    model = build_two_links(elbow=(0, 2.0))
     solution = poise.solve(model, Reach("hand", (0.2, 0, 0)), [0.3, 0.5])
     assert solution.status is Status.UNREACHABLE
     cause, way = find(solution, CauseKind.PROVED), find(solution, WayOutKind.WITHOUT_RANGE)
@@ -91,10 +85,7 @@ def test_a_target_in_millimetres_is_questioned(panda: poise.Model) -> None:
 
 
 def test_a_limit_binds() -> None:
-    builder = poise.ModelBuilder("arm")
-    builder.add_joint("shoulder", None, "revolute", lower=-0.5, upper=0.5)
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=-2.5, upper=2.5)
-    model = builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+    model = build_two_links((-0.5, 0.5))
     wanted = np.array([0.8, 0.4])
     target = model.fk(wanted, "hand")[:3, 3]
     solution = poise.solve(model, Reach("hand", target))
@@ -190,7 +181,9 @@ def test_asking_does_not_disturb_the_solver(panda: poise.Model) -> None:
 @pytest.mark.parametrize("angle", np.linspace(-2.9, 2.9, 9))
 def test_a_limit_without_a_pull_holds_nothing_back(angle: float) -> None:
     """A stretched arm: the elbow stands at its limit, and the pull on it is rounding."""
-    solution = poise.solve(build_hinge_arm(), Reach("hand", (3.0 * math.cos(angle), 3.0 * math.sin(angle), 0.0)))
+    solution = poise.solve(
+        build_two_links(elbow=(0, 1.0)), Reach("hand", (3.0 * math.cos(angle), 3.0 * math.sin(angle), 0.0))
+    )
     assert [limit.joint for limit in solution.active_limits] == ["elbow"]
     assert solution.active_limits[0].multiplier == 0.0
     assert "Restricted by limits" not in solution.why()
@@ -205,23 +198,6 @@ def build_two_arms() -> poise.Model:
         builder.add_joint(name, None, "revolute", lower=-2, upper=2)
         builder.add_frame(f"hand_{name}", name, (1, 0, 0))
     return builder.build()
-
-
-def build_arm(lower: float | None = 0.0) -> poise.Model:
-    """Two links of 1 m in a plane."""
-    builder = poise.ModelBuilder("arm")
-    builder.add_joint("shoulder", None, "revolute", lower=lower, upper=2.0, rest=0.0)
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=-2.5, upper=2.5, rest=1.0)
-    return builder.add_frame("hand", "elbow", (1, 0, 0)).build()
-
-
-def build_cornered() -> tuple[poise.Model, Reach]:
-    """Two links that fold up at the end of their ranges: the way to the target is the other way round."""
-    builder = poise.ModelBuilder("cornered")
-    builder.add_joint("shoulder", None, "revolute", lower=-2.5, upper=2.5, rest=2.4)
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=0.0, upper=2.5, rest=1.0)
-    model = builder.add_frame("hand", "elbow", (1, 0, 0)).build()
-    return model, Reach("hand", (1.2 * math.cos(1.5), -1.2 * math.sin(1.5), 0.0))
 
 
 @pytest.mark.parametrize("start", [(0.0, 0.0), (0.0, 2.0)])
@@ -246,7 +222,7 @@ def test_position_alone_keeps_the_weights_of_its_axes() -> None:
 
 
 def test_continuous_mode_blames_no_limit_that_a_fresh_solve_keeps() -> None:
-    model, goal = build_cornered()
+    model, goal = build_two_links((-2.5, 2.5), (0.0, 2.5), rest=(2.4, 1.0)), CORNERED
     solver = poise.Solver(model, goal, mode="continuous")
     first, last = solver.solve(model.rest), solver.solve([2.5, 2.5])  # folded up
     assert kinds(first)[0] is CauseKind.ON_ITS_WAY
@@ -257,9 +233,7 @@ def test_continuous_mode_blames_no_limit_that_a_fresh_solve_keeps() -> None:
 
 
 def test_continuous_mode_names_the_mode_of_its_trials() -> None:
-    builder = poise.ModelBuilder("hinge")
-    builder.add_joint("hinge", None, "revolute", lower=-1, upper=0.5)
-    model = builder.add_frame("hand", "hinge", (1, 0, 0)).build()
+    model = build_hinge(-1, 0.5)
     goal = Reach("hand", (math.cos(0.8), math.sin(0.8), 0))
     solution = poise.solve(model, goal, [0.5], mode="continuous")
     assert (
@@ -279,7 +253,7 @@ def test_a_step_in_time_is_still_on_its_way(limits: list[poise.limits.Limit]) ->
 
 
 def test_steps_in_time_that_lead_no_further() -> None:
-    model, goal = build_cornered()
+    model, goal = build_two_links((-2.5, 2.5), (0.0, 2.5), rest=(2.4, 1.0)), CORNERED
     solver, q = poise.Solver(model, goal, limits=[Speed(2.0)]), np.array(model.rest)
     for _ in range(200):
         q = solver.step(q, 0.05).q
@@ -291,7 +265,7 @@ def test_steps_in_time_that_lead_no_further() -> None:
 
 def test_a_stretched_arm_leaves_the_line_to_its_target() -> None:
     """A saddle beside the end of a range: in the corner of a window one joint has to be let go."""
-    model, goal = build_arm(), Reach("hand", (1.2, 0.0, 0.0))
+    model, goal = build_two_links((0.0, 2.0), rest=(0.0, 1.0)), Reach("hand", (1.2, 0.0, 0.0))
     solver, q = poise.Solver(model, goal, limits=[Speed(2.0)]), np.zeros(2)
     assert kinds(solver.step(q, 0.05))[0] is CauseKind.ON_ITS_WAY
     for _ in range(60):
@@ -300,9 +274,7 @@ def test_a_stretched_arm_leaves_the_line_to_its_target() -> None:
 
 
 def test_the_value_of_a_freed_joint_is_reported_exactly() -> None:
-    builder = poise.ModelBuilder("hinge")
-    builder.add_joint("hinge", None, "revolute", lower=-2.0, upper=0.3)
-    model = builder.add_frame("hand", "hinge", (1, 0, 0)).build()
+    model = build_hinge(-2.0, 0.3)
     solution = poise.solve(model, Reach("hand", (0, 1, 0)), [0.0])
     (limit,) = solution.active_limits
     freed = WayOut(WayOutKind.WITHOUT_RANGE, limits=(limit,), numbers={"value": 3.64}, tried=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import poise
-from bodies import random_model
+from bodies import build_ball_arm, build_two_links, random_model
 from poise import Status
 from poise.diagnosis import WayOutKind, relax
 from poise.goals import (
@@ -40,28 +40,15 @@ def pin_feet(model: poise.Model) -> list[Goal]:
     return [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
 
 
-def build_ball_arm(upper: float = 2.5) -> poise.Model:
-    builder = poise.ModelBuilder("arm")
-    builder.add_joint("shoulder", None, "ball")
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(0, 0, 0.3), axis=(0, 1, 0), lower=0.0, upper=upper)
-    return builder.add_frame("hand", "elbow", (0, 0, 0.3)).build()
-
-
-def build_hinge_arm(**ranges: float) -> poise.Model:
-    builder = poise.ModelBuilder("arm")
-    builder.add_joint("shoulder", None, "revolute", **ranges)
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0))
-    return builder.add_frame("hand", "elbow", (1, 0, 0)).build()
-
-
 # ------------------------------------------------------------------------------------------------ goals
 
 
+OPEN = (None, None)  # a range without ends
 LEVEL = Align("elbow", "x", (1, 0, 0), name="level")  # the forearm along x
 
 
 def test_a_goal_gives_way_to_one_that_is_served_first() -> None:
-    solution = poise.solve(build_hinge_arm(), [LEVEL, Reach("hand", (0.3, 0.9, 0), priority=1)], [0.5, 0.5])
+    solution = poise.solve(build_two_links(OPEN, OPEN), [LEVEL, Reach("hand", (0.3, 0.9, 0), priority=1)], [0.5, 0.5])
     assert not solution.reached
     assert solution.errors["level"][1] < 1e-8
     why = solution.why()
@@ -70,14 +57,14 @@ def test_a_goal_gives_way_to_one_that_is_served_first() -> None:
 
 
 def test_a_level_that_only_comes_nearer_without_another() -> None:
-    model = build_hinge_arm(lower=-0.5, upper=0.5)
+    model = build_two_links((-0.5, 0.5), OPEN)
     why = poise.solve(model, [LEVEL, Reach("hand", (-0.5, 1.2, 0), priority=1)], [0.1, 0.5]).why()
     assert re.search(r"without 'level', 'hand' would be missed by [\d.]+ m?m instead of [\d.]+ m", why)
 
 
 def test_goals_of_one_level_say_what_they_cost_each_other() -> None:
     up, down = Align("elbow", "x", (1, 1, 0), name="up"), Align("elbow", "x", (1, -1, 0), name="down")
-    why = poise.solve(build_hinge_arm(), [up, down]).why()
+    why = poise.solve(build_two_links(OPEN, OPEN), [up, down]).why()
     assert "'up' and 'down' are in conflict: a step towards one leads away from the other" in why
     assert "without 'down', 'up' would be reached; without 'up', 'down' would be reached" in why
 
@@ -176,7 +163,7 @@ def test_two_parts_are_kept_apart(humanoid: poise.Model) -> None:
 
 
 def test_a_coupled_range_binds() -> None:
-    model = build_hinge_arm()
+    model = build_two_links(OPEN, OPEN)
     sums = Coupled({"shoulder": 1, "elbow": -2}, -0.3, 0.3, name="straps")
     target = model.fk([0.2, 1.2], "hand")[:3, 3]
     solution = poise.solve(model, Reach("hand", target), limits=[sums])
@@ -233,7 +220,7 @@ def test_multipliers_are_what_the_cost_falls_by(kind: str, hair: float, nearly: 
 
 
 def test_limits_that_only_touch_hold_nothing_back() -> None:
-    model = build_hinge_arm(lower=-0.5, upper=0.5)
+    model = build_two_links((-0.5, 0.5), OPEN)
     solution = poise.solve(model, Reach("hand", model.fk([0.5, 0.4], "hand")[:3, 3]), [0.5, 0.3])
     assert solution.reached
     assert all(limit.multiplier == 0.0 for limit in solution.active_limits)
@@ -243,7 +230,7 @@ def test_limits_that_only_touch_hold_nothing_back() -> None:
 
 
 def test_one_step_in_time() -> None:
-    model = build_hinge_arm()
+    model = build_two_links(OPEN, OPEN)
     solver = poise.Solver(model, Reach("hand", (0.0, 1.9, 0.0)), limits=[Speed(0.5)])
     why = solver.step([0.1, 0.2], 0.02).why()
     assert "one time step within the limits of speed: step again from this pose" in why
