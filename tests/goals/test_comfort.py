@@ -7,7 +7,6 @@ import pytest
 
 import poise
 from bodies import random_model
-from poise.errors import InvalidValue
 from poise.goals import Comfort, MidRange, Reach, Rest
 from poise.kinematics.manipulability import manipulability
 
@@ -104,10 +103,3 @@ def test_batches_take_it_row_by_row():
     for row, target in enumerate(targets):
         alone = poise.Solver(model, goals).solve(targets={"tip": target})
         assert many.q[row] == pytest.approx(alone.q, abs=1e-9)
-
-
-def test_misuse_is_named():
-    with pytest.raises(InvalidValue, match="frame"):
-        Comfort(manipulability=1.0)
-    with pytest.raises(InvalidValue, match="manipulability"):
-        Comfort(manipulability=-1.0, frame=TIP)

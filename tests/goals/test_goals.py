@@ -13,7 +13,7 @@ import poise
 from goal_bodies import random_body
 from goal_cases import CASES
 from poise.arrays import Floats
-from poise.errors import InvalidValue, NameNotFound, PoiseError, ShapeMismatch
+from poise.errors import InvalidValue, PoiseError, ShapeMismatch
 from poise.goals import (
     Align,
     Angle,
@@ -75,7 +75,7 @@ def figure() -> poise.Model:
     return poise.load("humanoid")
 
 
-def standing(model: poise.Model) -> list[Goal]:
+def make_standing(model: poise.Model) -> list[Goal]:
     return [Reach(foot, model.fk(model.rest, foot), weight=10.0) for foot in ("foot_l", "foot_r")]
 
 
@@ -114,7 +114,7 @@ def test_default_names_are_the_frame_then_the_kind() -> None:
 def test_every_goal_says_how_many_rows_it_has(figure: poise.Model) -> None:
     for goal in EACH:
         if not isinstance(goal, Rest):
-            solver = Solver(figure, [*standing(figure), goal])
+            solver = Solver(figure, [*make_standing(figure), goal])
             assert len(solver.problem.rows_jacobian(figure.rest)[1]) == 12 + goal.rows(figure).size
 
 
@@ -165,18 +165,6 @@ REFUSED: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
 def test_invalid_values_are_rejected_by_name(make: Callable[[], Any], error: type[PoiseError], words: str) -> None:
     with pytest.raises(error, match=words):
         make()
-
-
-def test_bodies_that_lack_the_needs_of_a_goal_are_rejected(figure: poise.Model) -> None:
-    massless = poise.ModelBuilder("stick").add_joint("a", None, "revolute").build()
-    for goal in (CenterOfMass(HERE), Balance(["a"])):
-        with pytest.raises(InvalidValue, match="has no mass"):
-            poise.solve(massless, goal)
-    with pytest.raises(NameNotFound, match="foot_l"):
-        poise.solve(figure, Balance(["foot_left"]))
-    many = [("hand_l", (0.01 * k, 0.0, 0.0)) for k in range(33)]
-    with pytest.raises(InvalidValue, match="33 contact points"):
-        poise.solve(figure, Balance(many))
 
 
 # ------------------------------------------------------------------------------------------------ new targets
@@ -267,21 +255,6 @@ def test_a_wrong_jacobian_is_rejected_with_its_entry(figure: poise.Model) -> Non
     poise.solve(figure, Custom(hand, lambda q: figure.jacobian(q, "hand_l")[:3], size=3))
 
 
-@pytest.mark.parametrize(
-    ("residual", "error", "words"),
-    [
-        (lambda q: q[:3], ShapeMismatch, "residual returned shape"),
-        (lambda q: [np.nan, q[0]], InvalidValue, "not finite"),
-        (lambda q: ["a", q], InvalidValue, "array of numbers"),
-    ],
-)
-def test_what_a_residual_returns_is_checked(
-    figure: poise.Model, residual: Any, error: type[PoiseError], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        poise.solve(figure, Custom(residual, size=2))
-
-
 @pytest.mark.parametrize("bends", [1e3, 1e5, 1e6, 3e6])
 def test_a_residual_that_bends_within_a_step_is_not_held_against_a_jacobian(bends: float) -> None:
     arm = poise.load("planar3")
@@ -324,7 +297,7 @@ def test_a_kink_is_not_held_against_a_jacobian(figure: poise.Model) -> None:
 def test_a_standing_figure_serves_each_goal(figure: poise.Model, goal: Goal) -> None:
     if isinstance(goal, Custom) or goal == Relative("hand_l", "hand_r", np.eye(4)):
         pytest.skip("it asks for something that no standing figure can do")
-    solution = poise.solve(figure, [*standing(figure), goal, Rest()])
+    solution = poise.solve(figure, [*make_standing(figure), goal, Rest()])
     assert solution.reached, solution
 
 
@@ -343,7 +316,7 @@ def test_mid_range_goes_to_the_middle(figure: poise.Model) -> None:
 
 
 def test_an_open_range_leaves_the_coordinate_free(figure: poise.Model) -> None:
-    solution = poise.solve(figure, [*standing(figure), Reach("hand_l", (0.5, Range(1.2, None), Range()))])
+    solution = poise.solve(figure, [*make_standing(figure), Reach("hand_l", (0.5, Range(1.2, None), Range()))])
     x, y, _ = solution.pose.position("hand_l")
     assert solution.reached
     assert x == pytest.approx(0.5, abs=1e-3)

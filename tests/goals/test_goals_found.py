@@ -14,7 +14,7 @@ from poise.goals import Balance, Ball, Goal, Inside, OnLine, OnPlane, Reach
 TIP = "panda_hand_tcp"
 
 
-def slider() -> poise.Model:
+def build_slider() -> poise.Model:
     """A mass on a rail along x."""
     builder = poise.ModelBuilder("slider")
     builder.add_joint("rail", None, "prismatic", axis=(1, 0, 0), lower=-2, upper=2, mass=1.0)
@@ -25,7 +25,7 @@ def slider() -> poise.Model:
 @pytest.mark.parametrize("margin", [0.0, 1e-5])
 @pytest.mark.parametrize("x", [-0.7, 0.4, 1.2, 1.9])
 def test_balance_is_judged_by_the_distance_from_the_supports(thin: float, margin: float, x: float) -> None:
-    model = slider()
+    model = build_slider()
     feet = [("ground", (0, 0, 0)), ("ground", (1, 0, 0)), ("ground", (0.5, thin, 0))]
     solution = poise.solve(model, Balance(feet, margin=margin), [x], max_steps=1)
     at = float(model.center_of_mass(solution.q)[0])

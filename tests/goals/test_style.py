@@ -1,4 +1,4 @@
-"""Style: its derivatives, which frames it looks at, that it costs the goals nothing, that it looks like the clips."""
+"""Style"""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_no_goal_of_any_body_is_worse_for_a_style(seed):
 POSTURES = ("style", "blend", "beside rest", "blend beside mid range", "some joints")
 
 
-def pose_as(what, walk, style):
+def take_pose(what, walk, style):
     """Return postures that a Gaussian is part of, and which joints may move."""
     model = walk.model
     bent = [p.replace({"spine_1": p.q[model.joint("spine_1").q] + 0.2}).q for p in walk[::4]]
@@ -197,7 +197,7 @@ def pose_as(what, walk, style):
 def test_the_likeliest_pose_is_found_whatever_finds_it(what, walk, style):
     """The kernels' steps end where Newton's steps on the exact slopes end."""
     model = walk.model
-    postures, joints = pose_as(what, walk, style)
+    postures, joints = take_pose(what, walk, style)
     for q in walk.q[5::25]:
         solver = poise.Solver(model, [*ask(model, q), *postures], joints=joints)
         driver = solver.problem

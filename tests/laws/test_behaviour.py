@@ -27,7 +27,7 @@ def panda() -> poise.Model:
     return poise.load("panda")
 
 
-def outside(model: poise.Model, q: NDArray[Any]) -> NDArray[Any]:
+def measure_outside(model: poise.Model, q: NDArray[Any]) -> NDArray[Any]:
     """How far each velocity's coordinate lies outside its range; 0 for quaternions."""
     out = np.zeros(model.nv)
     for joint in model.joints:
@@ -38,7 +38,7 @@ def outside(model: poise.Model, q: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def random_goals(model: poise.Model, rng: np.random.Generator) -> list[Goal]:
+def draw_goals(model: poise.Model, rng: np.random.Generator) -> list[Goal]:
     """Up to three goals, near and far, of every kind, and sometimes a posture."""
     goals: list[Goal] = []
     for k in range(int(rng.integers(1, 4))):
@@ -60,8 +60,8 @@ def random_goals(model: poise.Model, rng: np.random.Generator) -> list[Goal]:
 def test_limits_are_never_broken(model: poise.Model, seed: int, mode: str) -> None:
     rng = np.random.default_rng(seed)
     start = model.random(rng)
-    solution = poise.solve(model, random_goals(model, rng), start, mode=mode, restarts=3, max_steps=40)
-    assert np.array_equal(outside(model, solution.q), np.zeros(model.nv))  # exactly: no epsilon
+    solution = poise.solve(model, draw_goals(model, rng), start, mode=mode, restarts=3, max_steps=40)
+    assert np.array_equal(measure_outside(model, solution.q), np.zeros(model.nv))  # exactly: no epsilon
     assert np.isfinite(solution.q).all()
 
 
@@ -73,7 +73,7 @@ def test_the_answer_is_inside_from_outside_too(model: poise.Model, seed: int) ->
     start = model.integrate(model.random(rng), rng.uniform(-1, 1, model.nv))
     frame = model.frames[-1]
     solution = poise.solve(model, Reach(frame, model.fk(start, frame)), start, restarts=3)
-    assert not outside(model, solution.q).any()
+    assert not measure_outside(model, solution.q).any()
 
 
 @pytest.mark.slow
@@ -81,11 +81,11 @@ def test_the_answer_is_inside_from_outside_too(model: poise.Model, seed: int) ->
 def test_a_start_outside_comes_back_without_getting_worse(model: poise.Model, seed: int) -> None:
     rng = np.random.default_rng(seed)
     start = model.integrate(model.random(rng), rng.uniform(-1, 1, model.nv))
-    solver = poise.Solver(model, random_goals(model, rng), step_limit=0.1, restarts=0, max_steps=30, record=True)
+    solver = poise.Solver(model, draw_goals(model, rng), step_limit=0.1, restarts=0, max_steps=30, record=True)
     history = solver.solve(start).history
     assert history is not None
     for row in history.q:
-        assert (outside(model, row) <= outside(model, start)).all()
+        assert (measure_outside(model, row) <= measure_outside(model, start)).all()
 
 
 def test_a_start_outside_returns_in_bounded_steps(panda: poise.Model) -> None:
@@ -94,10 +94,10 @@ def test_a_start_outside_returns_in_bounded_steps(panda: poise.Model) -> None:
     start[3], start[5] = 0.9, 4.5
     solution = poise.solve(panda, Reach(TIP, (0.4, 0.2, 0.5)), start, step_limit=0.1, record=True, restarts=0)
     assert solution.history is not None
-    assert farthest_step(solution.history.q) <= 0.1 + 1e-12
-    assert not outside(panda, solution.q).any()
+    assert find_farthest_step(solution.history.q) <= 0.1 + 1e-12
+    assert not measure_outside(panda, solution.q).any()
     first = solution.history.q[:12]
-    assert (np.diff([outside(panda, q) for q in first], axis=0) <= 0).all()
+    assert (np.diff([measure_outside(panda, q) for q in first], axis=0) <= 0).all()
     assert poise.solve(panda, Reach(TIP, (0.4, 0.2, 0.5)), start).reached
 
 
@@ -108,11 +108,11 @@ def test_a_start_outside_in_continuous_mode_gets_no_worse(panda: poise.Model) ->
     for _ in range(40):
         before, q = q, solver.solve(q).q
         assert np.abs(q - before).max() <= 0.05 + 1e-12
-        assert (outside(panda, q) <= outside(panda, before)).all()
-    assert not outside(panda, q).any()
+        assert (measure_outside(panda, q) <= measure_outside(panda, before)).all()
+    assert not measure_outside(panda, q).any()
 
 
-def farthest_step(path: NDArray[Any]) -> float:
+def find_farthest_step(path: NDArray[Any]) -> float:
     """The longest step of a recorded search; a later phase may set out again from any earlier pose."""
     return max(float(np.abs(path[:k] - path[k]).max(axis=1).min()) for k in range(1, len(path)))
 
@@ -224,7 +224,7 @@ def test_masked_joints_keep_every_bit(model: poise.Model, seed: int) -> None:
     if not chosen:
         return
     start = model.integrate(model.random(rng), rng.uniform(-1, 1, model.nv))
-    solution = poise.solve(model, random_goals(model, rng), start, joints=chosen, restarts=2, max_steps=30)
+    solution = poise.solve(model, draw_goals(model, rng), start, joints=chosen, restarts=2, max_steps=30)
     for joint in model.joints:
         if joint.nv and joint.name not in chosen:
             assert solution.q[joint.q].tobytes() == start[joint.q].tobytes()
@@ -234,7 +234,7 @@ def test_masked_joints_keep_every_bit(model: poise.Model, seed: int) -> None:
 @given(model=models(), seed=st.integers(0, 2**32 - 1))
 def test_same_input_same_bits(model: poise.Model, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    solver = poise.Solver(model, random_goals(model, rng), restarts=3, max_steps=30)
+    solver = poise.Solver(model, draw_goals(model, rng), restarts=3, max_steps=30)
     start = model.random(rng)
     first = solver.solve(start).q.tobytes()
     solver.solve(model.random(rng))  # what came between leaves no trace
@@ -271,7 +271,7 @@ def test_repeatable_mode_has_no_history(panda: poise.Model) -> None:
     for start in panda.random(rng, 5):
         solver.solve(start, {TIP: panda.fk(start, TIP)[:3, 3]})
         assert np.array_equal(solver.solve(start, {TIP: (0.4, 0.2, 0.5)}).q, first)
-    assert not outside(panda, first).any()
+    assert not measure_outside(panda, first).any()
 
 
 def test_recording_changes_nothing(panda: poise.Model) -> None:
@@ -288,7 +288,7 @@ def test_recording_changes_nothing(panda: poise.Model) -> None:
 # ------------------------------------------------------------------------------------------------ scales
 
 
-def scaled(model: poise.Model, scale: float) -> poise.Model:
+def scale_model(model: poise.Model, scale: float) -> poise.Model:
     """The same body, `scale` times as large."""
     builder = poise.ModelBuilder(f"{model.name} x {scale:g}")
     for name in model.frames:
@@ -306,7 +306,7 @@ def scaled(model: poise.Model, scale: float) -> poise.Model:
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3])
 def test_micrometres_and_kilometres_behave_alike(panda: poise.Model, scale: float) -> None:
-    model, rng = scaled(panda, scale), np.random.default_rng(8)
+    model, rng = scale_model(panda, scale), np.random.default_rng(8)
     poses = panda.random(rng, 100)
     assert model.length == pytest.approx(scale * panda.length)
     metres = 1e-4 * scale
@@ -323,7 +323,7 @@ def test_micrometres_and_kilometres_behave_alike(panda: poise.Model, scale: floa
 
 
 def test_default_tolerance_follows_small_bodies(panda: poise.Model) -> None:
-    model = scaled(panda, 1e-6)
+    model = scale_model(panda, 1e-6)
     for q in model.random(np.random.default_rng(9), 20):
         solution = poise.solve(model, Reach(TIP, model.fk(q, TIP)))
         assert solution.reached
@@ -375,7 +375,7 @@ def test_time_limits_are_kept(limit: float) -> None:
         solution = solver.solve()
         took.append(time.perf_counter() - begun)
         assert not solution.reached
-        assert not outside(model, solution.q).any()
+        assert not measure_outside(model, solution.q).any()
     assert min(took) < limit + 300e-6  # the least: a busy machine may take its share at any time
 
 
@@ -386,4 +386,4 @@ def test_step_limit_bounds_every_step(panda: poise.Model, seed: int) -> None:
     start, goal = panda.random(rng, 2)
     solution = poise.solve(panda, Reach(TIP, panda.fk(goal, TIP)), start, step_limit=0.15, record=True, restarts=0)
     assert solution.history is not None
-    assert len(solution.history) == 1 or farthest_step(solution.history.q) <= 0.15 + 1e-12
+    assert len(solution.history) == 1 or find_farthest_step(solution.history.q) <= 0.15 + 1e-12

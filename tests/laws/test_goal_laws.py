@@ -20,7 +20,7 @@ SEEDS = mostly_slow(range(6), 2)
 STEP = 1e-6
 
 
-def kernel_rows(model: poise.Model, goal: Goal, q: Floats) -> tuple[Floats, Floats]:
+def read_kernel_rows(model: poise.Model, goal: Goal, q: Floats) -> tuple[Floats, Floats]:
     """Jacobian over all velocities, and rows."""
     J, r, velocities = Solver(model, goal).problem.rows_jacobian(q)
     whole = np.zeros((len(r), model.nv))
@@ -28,7 +28,7 @@ def kernel_rows(model: poise.Model, goal: Goal, q: Floats) -> tuple[Floats, Floa
     return whole, r
 
 
-def slopes(model: poise.Model, rows: Rows, q: Floats) -> Floats:
+def find_slopes(model: poise.Model, rows: Rows, q: Floats) -> Floats:
     """The derivative of rows along every velocity, by central differences."""
     moves = STEP * np.eye(model.nv)
     ends = [(rows(model.integrate(q, move)), rows(model.integrate(q, -move))) for move in moves]
@@ -40,7 +40,7 @@ def slopes(model: poise.Model, rows: Rows, q: Floats) -> Floats:
 def test_the_residual_is_the_written_formula(name: str, seed: int) -> None:
     body, q = random_body(seed, at_pose=False)
     goal, rows = CASES[name](body)
-    _, r = kernel_rows(body.model, goal, q)
+    _, r = read_kernel_rows(body.model, goal, q)
     wanted = rows(q)
     if name in TURNED:
         assert np.linalg.norm(r) == pytest.approx(np.linalg.norm(wanted), abs=1e-12)
@@ -54,8 +54,8 @@ def test_the_jacobian_gives_the_gradient_of_the_cost(name: str, seed: int) -> No
     """J^T r is the fall of |r|^2 / 2, by differences of the formula."""
     body, q = random_body(seed, at_pose=False)
     goal, rows = CASES[name](body)
-    J, r = kernel_rows(body.model, goal, q)
-    fall = -slopes(body.model, lambda at: np.array([0.5 * float(rows(at) @ rows(at))]), q)[0]
+    J, r = read_kernel_rows(body.model, goal, q)
+    fall = -find_slopes(body.model, lambda at: np.array([0.5 * float(rows(at) @ rows(at))]), q)[0]
     np.testing.assert_allclose(J.T @ r, fall, atol=1e-6 * (1.0 + np.abs(fall).max()))
 
 
@@ -64,7 +64,7 @@ def test_the_jacobian_gives_the_gradient_of_the_cost(name: str, seed: int) -> No
 def test_where_the_goal_is_served_the_residual_is_zero(name: str, seed: int) -> None:
     body, q = random_body(seed, at_pose=True)
     goal, rows = CASES[name](body)
-    _, r = kernel_rows(body.model, goal, q)
+    _, r = read_kernel_rows(body.model, goal, q)
     assert np.abs(rows(q)).max() < 1e-9
     assert np.abs(r).max() < 1e-7  # a turn between two unit vectors is known to about 1e-8
 
@@ -76,8 +76,8 @@ def test_where_the_goal_is_served_the_jacobian_is_exact(name: str, seed: int) ->
         pytest.skip("inside its range a goal has no slope")
     body, q = random_body(seed, at_pose=True)
     goal, rows = CASES[name](body)
-    J, _ = kernel_rows(body.model, goal, q)
-    wanted = -slopes(body.model, rows, q)
+    J, _ = read_kernel_rows(body.model, goal, q)
+    wanted = -find_slopes(body.model, rows, q)
     if name in TURNED:  # rows along other axes have the same products
         J, wanted = J.T @ J, wanted.T @ wanted
     np.testing.assert_allclose(J, wanted, atol=2e-5 * (1.0 + np.abs(wanted).max()))
@@ -132,7 +132,7 @@ def test_a_start_without_a_direction_is_left(goal: Goal) -> None:
     builder = poise.ModelBuilder("box").add_frame("base", None)
     builder.add_joint("body", None, "free", mass=1.0)
     model = builder.build()
-    J, r = kernel_rows(model, goal, np.array(model.rest))
+    J, r = read_kernel_rows(model, goal, np.array(model.rest))
     assert np.isfinite(J).all()
     assert np.isfinite(r).all()
     solution = poise.solve(model, goal)
@@ -142,7 +142,7 @@ def test_a_start_without_a_direction_is_left(goal: Goal) -> None:
 
 def test_a_target_at_the_eye_is_not_a_direction() -> None:
     model = poise.ModelBuilder("eye").add_joint("eye", None, "ball").build()
-    J, r = kernel_rows(model, LookAt("eye", (0, 0, 0)), np.array(model.rest))
+    J, r = read_kernel_rows(model, LookAt("eye", (0, 0, 0)), np.array(model.rest))
     assert np.isfinite(J).all()
     assert np.isfinite(r).all()
     assert np.isfinite(poise.solve(model, LookAt("eye", (0, 0, 0))).q).all()

@@ -17,7 +17,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 SPECIAL = (0.0, 1e-12, -1e-9, 1e-5, np.pi / 2, -np.pi / 2, np.pi, -np.pi, 2 * np.pi, 1e3)
 
 
-def cases(shape: tuple[int, ...] = (), kinds: tuple[str, ...] = ALL_KINDS) -> st.SearchStrategy[Case]:
+def draw_cases(shape: tuple[int, ...] = (), kinds: tuple[str, ...] = ALL_KINDS) -> st.SearchStrategy[Case]:
     return st.builds(Case.of, models(kinds=kinds), SEEDS, st.just(shape))
 
 
@@ -27,14 +27,14 @@ def cases(shape: tuple[int, ...] = (), kinds: tuple[str, ...] = ALL_KINDS) -> st
 @pytest.mark.slow
 @pytest.mark.parametrize("reference", REFERENCES)
 @settings(max_examples=40)
-@given(case=cases())
+@given(case=draw_cases())
 def test_jacobian_is_the_derivative_of_fk(case: Case, reference: str) -> None:
     close(OPERATIONS[f"jacobian {reference}"](case), numeric_jacobian(case, reference), 1e-9)
 
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(case=cases())
+@given(case=draw_cases())
 def test_jacobian_is_the_textbook_s(case: Case) -> None:
     model, q, frame = case.model, case.q, case.frame
     body = model.jacobian(q, frame, reference="body")
@@ -46,7 +46,7 @@ def test_jacobian_is_the_textbook_s(case: Case) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(case=cases(kinds=tuple(kind for kind in ALL_KINDS if kind not in ("euler", "universal"))))
+@given(case=draw_cases(kinds=tuple(kind for kind in ALL_KINDS if kind not in ("euler", "universal"))))
 def test_jacobian_is_the_generic_one_where_order_does_not_matter(case: Case) -> None:
     body = case.model.jacobian(case.q, case.frame, reference="body")
     close(body, textbook.generic_jacobian(case.model, case.q, case.frame), 1e-12)
@@ -55,7 +55,7 @@ def test_jacobian_is_the_generic_one_where_order_does_not_matter(case: Case) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("reference", REFERENCES)
 @settings(max_examples=40)
-@given(case=cases())
+@given(case=draw_cases())
 def test_jacobian_dot_is_the_derivative_along_a_motion(case: Case, reference: str) -> None:
     def jacobian(q: Floats) -> Floats:
         return case.model.jacobian(q, case.frame, point=case.point, reference=reference)
@@ -66,7 +66,7 @@ def test_jacobian_dot_is_the_derivative_along_a_motion(case: Case, reference: st
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(case=cases())
+@given(case=draw_cases())
 def test_hessian_is_the_derivative_of_the_world_jacobian(case: Case) -> None:
     model, q, frame = case.model, case.q, case.frame
     columns = difference_quotient(model, q, np.eye(model.nv), lambda q: model.jacobian(q, frame))
@@ -77,7 +77,7 @@ def test_hessian_is_the_derivative_of_the_world_jacobian(case: Case) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(case=cases())
+@given(case=draw_cases())
 def test_center_of_mass_is_the_sum_over_frames(case: Case) -> None:
     model, q = case.model, case.q
     frames = [model.frame(name) for name in model.frames]
@@ -90,7 +90,7 @@ def test_center_of_mass_is_the_sum_over_frames(case: Case) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=40)
-@given(case=cases())
+@given(case=draw_cases())
 def test_references_differ_by_adjoints(case: Case) -> None:
     model, q, frame, point = case.model, case.q, case.frame, case.point
     body = model.jacobian(q, frame, point=point, reference="body")
@@ -177,7 +177,7 @@ def test_difference_goes_the_shorter_way(angle: float, seed: int) -> None:
 
 
 @pytest.mark.slow
-@given(case=cases(shape=(3,)))
+@given(case=draw_cases(shape=(3,)))
 def test_clamp(case: Case) -> None:
     model, wild = case.model, case.q + 2.0 * case.model.integrate(case.q, case.v)
     tame = model.clamp(wild)
@@ -261,7 +261,7 @@ def test_float32_is_float64_rounded(operation: str, shape: tuple[int, ...]) -> N
 # ------------------------------------------------------------------------------------------------ the tree
 
 
-@given(case=cases())
+@given(case=draw_cases())
 def test_joints_off_the_path_give_exact_zeros(case: Case) -> None:
     off = ~case.on_path
     for reference in REFERENCES:
@@ -274,7 +274,7 @@ def test_joints_off_the_path_give_exact_zeros(case: Case) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(case=cases(kinds=("revolute", "prismatic", "screw", "continuous", "ball", "euler")))
+@given(case=draw_cases(kinds=("revolute", "prismatic", "screw", "continuous", "ball", "euler")))
 def test_a_follower_counts_through_its_leader(case: Case) -> None:
     model, q, frame = case.model, case.q, case.frame
     free, rates = without_mimics(model)
@@ -294,7 +294,7 @@ def test_a_follower_counts_through_its_leader(case: Case) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(case=cases(), seed=SEEDS)
+@given(case=draw_cases(), seed=SEEDS)
 def test_a_locked_joint_stands_where_it_was(case: Case, seed: int) -> None:
     model, q, frame = case.model, case.q, case.frame
     rng = np.random.default_rng(seed)
@@ -314,7 +314,7 @@ def test_a_locked_joint_stands_where_it_was(case: Case, seed: int) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=60)
-@given(case=cases())
+@given(case=draw_cases())
 def test_a_subtree_is_the_body_seen_from_its_root(case: Case) -> None:
     model, q = case.model, case.q
     part = model.subtree(case.frame)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 FEW = 4  # units in the last place
 
 
-def stretched_arm(rng: np.random.Generator) -> tuple[poise.Model, Floats, Reach]:
+def draw_stretched_arm(rng: np.random.Generator) -> tuple[poise.Model, Floats, Reach]:
     """Links in one line, some of them at the end of their range, and a target nearer on the same line: a saddle."""
     builder, at = poise.ModelBuilder("stretched"), 0.0
     lengths, turned = rng.uniform(0.3, 1.2, rng.integers(2, 5)), float(rng.uniform(-1, 1))
@@ -34,7 +34,7 @@ def stretched_arm(rng: np.random.Generator) -> tuple[poise.Model, Floats, Reach]
     return model, q, Reach("hand", np.array(model.fk(q, "hand"))[:3, 3] * rng.uniform(0.4, 0.9))
 
 
-def shaken(q: Floats, rng: np.random.Generator, model: poise.Model) -> Floats:
+def shake_start(q: Floats, rng: np.random.Generator, model: poise.Model) -> Floats:
     """A few units in the last place of a turn away, inside the ranges or not."""
     moved = q + rng.integers(-FEW, FEW + 1, q.shape) * 2.0**-52 * np.maximum(np.abs(q), 0.25)
     return np.clip(moved, model.lower, model.upper) if rng.random() < 0.5 else moved
@@ -44,9 +44,9 @@ def shaken(q: Floats, rng: np.random.Generator, model: poise.Model) -> Floats:
 def test_a_step_from_a_saddle_leads_on_whatever_the_last_digits(dt: float) -> None:
     rng, on_its_way = np.random.default_rng(round(1000 * dt)), 0
     for _ in range(25):
-        model, q, goal = stretched_arm(rng)
+        model, q, goal = draw_stretched_arm(rng)
         solver = poise.Solver(model, goal, limits=[Speed(2.0)])
-        told = [solver.step(at, dt) for at in (q, *(shaken(q, rng, model) for _ in range(5)))]
+        told = [solver.step(at, dt) for at in (q, *(shake_start(q, rng, model) for _ in range(5)))]
         goes_on = [CauseKind.ON_ITS_WAY in kinds(solution) for solution in told]
         assert len(set(goes_on)) == 1
         errors = [solution.errors["hand"][0] for solution in told]
@@ -59,9 +59,9 @@ def test_a_step_from_a_saddle_leads_on_whatever_the_last_digits(dt: float) -> No
 def test_a_solve_from_a_saddle_ends_alike_whatever_the_last_digits(mode: str) -> None:
     rng = np.random.default_rng(5)
     for _ in range(40):
-        model, q, goal = stretched_arm(rng)
+        model, q, goal = draw_stretched_arm(rng)
         solver = poise.Solver(model, goal, mode=mode, restarts=0)
-        found = [solver.solve(at) for at in (q, *(shaken(q, rng, model) for _ in range(5)))]
+        found = [solver.solve(at) for at in (q, *(shake_start(q, rng, model) for _ in range(5)))]
         assert len({solution.reached for solution in found}) == 1
         assert np.ptp([solution.errors["hand"][0] for solution in found]) <= 1e-6
 
@@ -70,7 +70,7 @@ def test_what_is_still_on_its_way_comes_nearer_and_what_is_not_does_not() -> Non
     """What why() says, against 200 more steps."""
     rng, ended = np.random.default_rng(7), 0
     for _ in range(60):
-        model, q, goal = stretched_arm(rng)
+        model, q, goal = draw_stretched_arm(rng)
         solver = poise.Solver(model, goal, limits=[Speed(2.0)])
         solution = solver.step(rng.uniform(np.maximum(model.lower, -3), np.minimum(model.upper, 3)), 0.05)
         q = solution.q

@@ -15,7 +15,7 @@ CASES = [(kind, mirrored) for kind in KINDS for mirrored in (False, True)]
 ROWS = 24
 
 
-def goal(T=None) -> Reach:
+def make_goal(T=None) -> Reach:
     return Reach("tool", np.eye(4) if T is None else T, name="tip")
 
 
@@ -26,7 +26,7 @@ def measure(model, q, start):
 
 def list_ways(model, T, start):
     """Return the distances of all branches, each at the turns nearest to the start."""
-    answers = poise.solve_all(model, goal(T), start)
+    answers = poise.solve_all(model, make_goal(T), start)
     return [float(measure(model, one.q, start)) for one in answers]
 
 
@@ -42,7 +42,7 @@ def test_no_branch_is_nearer_than_the_answer(kind, mirrored) -> None:
     rng = np.random.default_rng(KINDS.index(kind))
     model = draw_arm(rng, kind, mirrored=mirrored)
     T, starts = model.fk(draw_poses(model, rng, ROWS), "tool"), model.random(rng, ROWS)
-    solver, batch = poise.Solver(model, goal()), poise.solve_batch(model, goal(), T, starts)
+    solver, batch = poise.Solver(model, make_goal()), poise.solve_batch(model, make_goal(), T, starts)
     assert batch.reached.all()
     several = 0
     for target, start, row in zip(T, starts, batch.q, strict=True):
@@ -116,9 +116,9 @@ def test_stiff_joints_weigh_more() -> None:
 def test_a_calibrated_arm_begins_at_the_nearest_guess(name) -> None:
     model, rng = calibrate(name, 1e-3), np.random.default_rng(4)
     T, starts = model.fk(model.random(rng, 30), "tool"), model.random(rng, 30)
-    solver = poise.Solver(model, goal())
+    solver = poise.Solver(model, make_goal())
     single = [solver.solve(start, {"tip": target}) for target, start in zip(T, starts, strict=True)]
-    batch = poise.solve_batch(model, goal(), T, starts)
+    batch = poise.solve_batch(model, make_goal(), T, starts)
     least = [min(list_ways(model, target, start)) for target, start in zip(T, starts, strict=True)]
     for q in (batch.q, np.array([one.q for one in single])):
         assert np.mean(measure(model, q, starts) <= np.array(least) + 0.01) > 0.9

@@ -36,7 +36,7 @@ def stand_inside(model: poise.Model, q: Floats, seed: int) -> Floats:
     return out
 
 
-def bent_cases(shape: tuple[int, ...] = ()) -> st.SearchStrategy[Case]:
+def draw_bent_cases(shape: tuple[int, ...] = ()) -> st.SearchStrategy[Case]:
     def make(model: poise.Model, seed: int) -> Case:
         case = Case.of(model, seed, shape)
         return replace(case, q=stand_inside(model, case.q, seed))
@@ -51,7 +51,7 @@ def bent_cases(shape: tuple[int, ...] = ()) -> st.SearchStrategy[Case]:
 @pytest.mark.slow
 @pytest.mark.parametrize("reference", REFERENCES)
 @settings(max_examples=25)
-@given(case=bent_cases())
+@given(case=draw_bent_cases())
 def test_jacobian_is_the_derivative_of_fk(case: Case, reference: str) -> None:
     close(OPERATIONS[f"jacobian {reference}"](case), numeric_jacobian(case, reference), 2e-8)
 
@@ -59,7 +59,7 @@ def test_jacobian_is_the_derivative_of_fk(case: Case, reference: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("reference", REFERENCES)
 @settings(max_examples=20)
-@given(case=bent_cases())
+@given(case=draw_bent_cases())
 def test_jacobian_dot_is_the_derivative_along_a_motion(case: Case, reference: str) -> None:
     v = np.array(case.v)
     for joint in case.model.joints:
@@ -76,7 +76,7 @@ def test_jacobian_dot_is_the_derivative_along_a_motion(case: Case, reference: st
 
 @pytest.mark.slow
 @settings(max_examples=20)
-@given(case=bent_cases())
+@given(case=draw_bent_cases())
 def test_hessian_is_the_derivative_of_the_world_jacobian(case: Case) -> None:
     model, q, frame = case.model, case.q, case.frame
     columns = difference_quotient(model, q, np.eye(model.nv), lambda q: model.jacobian(q, frame))
@@ -87,7 +87,7 @@ def test_hessian_is_the_derivative_of_the_world_jacobian(case: Case) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=20)
-@given(case=bent_cases())
+@given(case=draw_bent_cases())
 def test_center_of_mass_and_its_jacobian(case: Case) -> None:
     model, q = case.model, case.q
     columns = difference_quotient(model, q, np.eye(model.nv), model.center_of_mass)

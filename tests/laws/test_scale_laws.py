@@ -273,16 +273,6 @@ def test_methods_for_rigid_bodies_say_so(method, joints) -> None:
         poise.solve(make_growing_arm(), Reach("tip", (0.5, 0, 0.5)), method=method, joints=joints)
 
 
-def test_bad_joints_are_rejected() -> None:
-    for options, words in (
-        ({"lower": 0}, "above zero"),
-        ({"length": 1.0}, "only a scale joint"),
-        ({"axis": (1, 0, 0)}, "axis"),
-    ):
-        with pytest.raises(InvalidValue, match=words):
-            poise.ModelBuilder().add_joint("s", None, "uniform_scale", **options)
-
-
 def test_a_mimic_scale_grows_two_limbs_alike() -> None:
     b = poise.ModelBuilder()
     b.add_joint("left", None, "uniform_scale", offset=(0, 1, 0))

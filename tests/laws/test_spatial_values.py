@@ -118,23 +118,6 @@ def test_an_error_names_the_argument(name: str) -> None:
             make(value)
 
 
-@pytest.mark.parametrize(
-    ("make", "value", "words"),
-    [
-        (Rotation.from_matrix, STRETCHED, "not orthonormal.*2e-05"),
-        (Rotation.from_matrix, np.stack([np.eye(3), STRETCHED]), r"matrix\[1\] is not orthonormal"),
-        (Rotation.from_matrix, np.diag([1.0, 1.0, -1.0]), "mirrors.*-1"),
-        (Rotation, [[1, 0, 0, 0], [0, 0, NAN, 0]], r"wxyz\[1, 2\] is nan"),
-        (Transform.from_matrix, np.ones((4, 4)), r"bottom row \[1.0, 1.0, 1.0, 1.0\]"),
-        (as_transform, Rotation.identity(), r"Transform\(rotation, translation\)"),
-    ],
-    ids=lambda given: given.__qualname__ if callable(given) else str(given),
-)
-def test_an_error_says_what_is_wrong(make: Callable[[Any], Any], value: Any, words: str) -> None:
-    with pytest.raises(InvalidValue, match=words):
-        make(value)
-
-
 def test_what_counts_as_a_transform() -> None:
     moved = TRANSFORM.random((), 3)
     parts = {"rotation": moved.rotation.matrix, "translation": moved.translation}

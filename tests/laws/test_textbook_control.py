@@ -13,13 +13,13 @@ from poise.errors import InvalidValue, ShapeMismatch
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def wide(rng, rows=3, columns=7):
+def draw_wide(rng, rows=3, columns=7):
     return rng.normal(size=(rows, columns))
 
 
 @given(seed=SEEDS)
 def test_projector_is_a_projector_that_the_effector_does_not_feel(seed):
-    j = wide(np.random.default_rng(seed))
+    j = draw_wide(np.random.default_rng(seed))
     projector = textbook.null_space_projector(j)
     np.testing.assert_allclose(j @ projector, 0.0, atol=1e-11)
     np.testing.assert_allclose(projector @ projector, projector, atol=1e-11)
@@ -46,7 +46,7 @@ def test_posture_gradient_is_the_gradient_of_the_cost(seed, power):
 @given(seed=SEEDS)
 def test_control_term_goes_downhill_without_moving_the_effector(seed):
     rng = np.random.default_rng(seed)
-    j, theta, desired = wide(rng), rng.normal(size=7), rng.normal(size=7)
+    j, theta, desired = draw_wide(rng), rng.normal(size=7), rng.normal(size=7)
     gradient = textbook.posture_gradient(theta, desired)
     term = textbook.control_term(j, gradient)
     np.testing.assert_allclose(j @ term, 0.0, atol=1e-10)
@@ -57,7 +57,7 @@ def test_control_term_goes_downhill_without_moving_the_effector(seed):
 @given(seed=SEEDS)
 def test_controlled_step_serves_the_effector_and_equals_elimination(seed):
     rng = np.random.default_rng(seed)
-    j, error, gradient = wide(rng), rng.normal(size=3), rng.normal(size=7)
+    j, error, gradient = draw_wide(rng), rng.normal(size=3), rng.normal(size=7)
     step = textbook.controlled_step(j, error, -gradient)
     np.testing.assert_allclose(j @ step, error, atol=1e-9)
     eliminated = textbook.controlled_step_by_elimination(j, error, gradient)
@@ -76,9 +76,9 @@ def test_misuse_is_reported():
     with pytest.raises(InvalidValue, match="even"):
         textbook.posture_gradient([1.0], [0.0], power=3)
     with pytest.raises(ShapeMismatch, match="gradient"):
-        textbook.control_term(wide(np.random.default_rng(0)), np.ones(3))
+        textbook.control_term(draw_wide(np.random.default_rng(0)), np.ones(3))
     with pytest.raises(ShapeMismatch, match="variation"):
-        textbook.controlled_step(wide(np.random.default_rng(0)), np.ones(3), np.ones(3))
+        textbook.controlled_step(draw_wide(np.random.default_rng(0)), np.ones(3), np.ones(3))
     with pytest.raises(InvalidValue, match="threshold"):
         textbook.limited_step([1.0], 0.0)
 
@@ -95,7 +95,7 @@ def test_gradient_descent_finds_a_root_and_rejects_a_flat_place():
 @given(seed=SEEDS)
 def test_transpose_step_has_the_best_length(seed):
     rng = np.random.default_rng(seed)
-    j, error = wide(rng), rng.normal(size=3)
+    j, error = draw_wide(rng), rng.normal(size=3)
     step = textbook.transpose_step(j, error)
     left = np.linalg.norm(error - j @ step)
     assert left < np.linalg.norm(error)
@@ -115,7 +115,7 @@ def test_limited_step_keeps_the_direction():
 @given(seed=SEEDS)
 def test_frozen_step_stays_inside(seed):
     rng = np.random.default_rng(seed)
-    j, theta = wide(rng), rng.uniform(-0.5, 0.5, 7)
+    j, theta = draw_wide(rng), rng.uniform(-0.5, 0.5, 7)
     lower, upper = -np.ones(7) * 0.6, np.ones(7) * 0.6
     step = textbook.frozen_step(j, rng.normal(size=3), theta, lower, upper)
     assert (theta + step >= lower).all()

@@ -12,7 +12,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.tuples(st.integers(1, 6), st.integers(1, 8))
 
 
-def matrix(seed, rows, columns, rank=None):
+def draw_matrix(seed, rows, columns, rank=None):
     rng = np.random.default_rng([seed, 1])
     u, _ = np.linalg.qr(rng.normal(size=(rows, rows)))
     v, _ = np.linalg.qr(rng.normal(size=(columns, columns)))
@@ -24,7 +24,7 @@ def matrix(seed, rows, columns, rank=None):
 
 @given(seed=SEEDS, rows=st.integers(1, 6), extra=st.integers(0, 5))
 def test_right_pseudoinverse_is_the_shortest_solution(seed, rows, extra):
-    j = matrix(seed, rows, rows + extra)
+    j = draw_matrix(seed, rows, rows + extra)
     inverse = textbook.right_pseudoinverse(j)
     np.testing.assert_allclose(j @ inverse, np.eye(rows), atol=1e-12)
     np.testing.assert_allclose(inverse, np.linalg.pinv(j), atol=1e-12)
@@ -32,7 +32,7 @@ def test_right_pseudoinverse_is_the_shortest_solution(seed, rows, extra):
 
 @given(seed=SEEDS, columns=st.integers(1, 6), extra=st.integers(0, 5))
 def test_left_pseudoinverse_undoes_the_columns(seed, columns, extra):
-    j = matrix(seed, columns + extra, columns)
+    j = draw_matrix(seed, columns + extra, columns)
     inverse = textbook.left_pseudoinverse(j)
     np.testing.assert_allclose(inverse @ j, np.eye(columns), atol=1e-12)
     np.testing.assert_allclose(inverse, np.linalg.pinv(j), atol=1e-12)
@@ -40,7 +40,7 @@ def test_left_pseudoinverse_undoes_the_columns(seed, columns, extra):
 
 @given(seed=SEEDS, size=SIZES, missing=st.integers(0, 3))
 def test_truncated_svd_meets_the_four_conditions_of_penrose(seed, size, missing):
-    j = matrix(seed, size[0], size[1], rank=max(min(size) - missing, 0))
+    j = draw_matrix(seed, size[0], size[1], rank=max(min(size) - missing, 0))
     inverse = textbook.truncated_svd_inverse(j)
     for left, right in (
         (j @ inverse @ j, j),
@@ -61,7 +61,7 @@ def test_truncation_is_relative():
 
 @given(seed=SEEDS, size=SIZES, missing=st.integers(0, 3), damping=st.floats(1e-3, 10.0))
 def test_damped_inverse_three_ways(seed, size, missing, damping):
-    j = matrix(seed, size[0], size[1], rank=max(min(size) - missing, 0))
+    j = draw_matrix(seed, size[0], size[1], rank=max(min(size) - missing, 0))
     inverse = textbook.damped_inverse(j, damping)
     other_side = np.linalg.inv(j.T @ j + damping**2 * np.eye(size[1])) @ j.T
     np.testing.assert_allclose(inverse, textbook.damped_svd_inverse(j, damping), atol=1e-10)
@@ -71,7 +71,7 @@ def test_damped_inverse_three_ways(seed, size, missing, damping):
 
 @given(seed=SEEDS, size=SIZES, damping=st.floats(0.01, 3.0))
 def test_damped_step_minimises_error_and_length(seed, size, damping):
-    j = matrix(seed, *size)
+    j = draw_matrix(seed, *size)
     error = np.random.default_rng(seed).normal(size=size[0])
     step = textbook.damped_inverse(j, damping) @ error
     gradient = j.T @ (j @ step - error) + damping**2 * step
@@ -80,7 +80,7 @@ def test_damped_step_minimises_error_and_length(seed, size, damping):
 
 @given(seed=SEEDS, size=SIZES)
 def test_qr_and_lu_are_the_pseudoinverse(seed, size):
-    j = matrix(seed, *size)
+    j = draw_matrix(seed, *size)
     error = np.random.default_rng(seed).normal(size=size[0])
     expected = np.linalg.pinv(j) @ error
     np.testing.assert_allclose(textbook.solve_qr(j, error), expected, atol=1e-11)
@@ -92,7 +92,7 @@ def test_qr_and_lu_are_the_pseudoinverse(seed, size):
 
 @given(seed=SEEDS, rows=st.integers(1, 4), extra=st.integers(1, 4))
 def test_weighted_pseudoinverse_is_exact_and_spares_stiff_joints(seed, rows, extra):
-    j = matrix(seed, rows, rows + extra)
+    j = draw_matrix(seed, rows, rows + extra)
     error = np.random.default_rng(seed).normal(size=rows)
     stiffness = np.zeros(rows + extra)
     soft = textbook.weighted_pseudoinverse(j, stiffness) @ error
@@ -104,21 +104,21 @@ def test_weighted_pseudoinverse_is_exact_and_spares_stiff_joints(seed, rows, ext
 
 
 def test_short_rank_is_rejected_with_a_way_out():
-    flat = matrix(0, 3, 3, rank=2)
+    flat = draw_matrix(0, 3, 3, rank=2)
     for call in (
         lambda: textbook.left_pseudoinverse(flat),
         lambda: textbook.right_pseudoinverse(flat),
         lambda: textbook.solve_qr(flat, np.ones(3)),
         lambda: textbook.solve_lu(flat, np.ones(3)),
-        lambda: textbook.left_pseudoinverse(matrix(0, 2, 3)),
-        lambda: textbook.right_pseudoinverse(matrix(0, 3, 2)),
+        lambda: textbook.left_pseudoinverse(draw_matrix(0, 2, 3)),
+        lambda: textbook.right_pseudoinverse(draw_matrix(0, 3, 2)),
     ):
         with pytest.raises(InvalidValue, match="rank 2"):
             call()
 
 
 def test_misuse_is_reported():
-    j = matrix(0, 3, 4)
+    j = draw_matrix(0, 3, 4)
     for call in (lambda: textbook.damped_inverse(j, 0.0), lambda: textbook.damped_svd_inverse(j, -1.0)):
         with pytest.raises(InvalidValue, match="damping"):
             call()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from poise import textbook
-from poise.errors import InvalidValue
 from poise.textbook.latent import find_latent_cost
 
 
@@ -80,8 +79,3 @@ def test_poses_hold_their_constraints_and_look_like_the_clip(latent):
         assert asked @ y == pytest.approx(asked @ pose, abs=1e-8)
         assert np.abs(y - pose).max() < 0.1
         assert x.shape == (2,)
-
-
-def test_misuse_is_named():
-    with pytest.raises(InvalidValue, match="three poses"):
-        textbook.train_latent_model(np.zeros((2, 5)))

@@ -15,7 +15,7 @@ def redundant():
     return rng.normal(size=(3, 5)), rng.normal(size=3)
 
 
-def shoulder():
+def build_shoulder():
     """The UCSD ball joint: turns about x first, then y, then z; with an arm."""
     builder = poise.ModelBuilder(name="shoulder")
     builder.add_joint("shoulder", None, "euler", order="ZYX")
@@ -94,7 +94,7 @@ def test_ball_joint_matrix_and_axes():
     x, y, z = np.eye(3)
     angles = np.array([0.4, -0.7, 1.1])
     rz, ry, rx = (textbook.axis_rotation(a, t) for a, t in zip((z, y, x), angles, strict=True))
-    model = shoulder()
+    model = build_shoulder()
     np.testing.assert_allclose(model.fk(angles, "shoulder")[:3, :3], rz @ ry @ rx, atol=1e-15)
     assert np.abs(rz @ ry @ rz - rz @ ry @ rx).max() > 0.1
     axes = textbook.euler_axes("ZYX", angles)
@@ -124,7 +124,7 @@ def test_best_axis_in_line_is_not_a_number_as_printed():
 
 def test_world_jacobian_uses_the_rotation_alone():
     """Rabbani eq. 13 and 29 with the whole adjoint give velocities at the world origin, not procedure 1's."""
-    model, q = shoulder(), np.array([0.4, -0.7, 1.1])
+    model, q = build_shoulder(), np.array([0.4, -0.7, 1.1])
     body, transform = textbook.adjusted_jacobian(model, q, "hand"), model.fk(q, "hand")
     simple = textbook.simple_jacobian(model, q, "hand")
     np.testing.assert_allclose(textbook.world_jacobian(body, transform)[:3], simple, atol=1e-15)

@@ -11,9 +11,8 @@ import poise
 from limit_oracle import box_distance, clearance_gaps, cylinder_distance, from_segment, hull_distance
 from poise import Status
 from poise.arrays import Floats
-from poise.errors import InvalidValue, NameNotFound
 from poise.goals import Reach
-from poise.limits import Box, Capsule, Clearance, ConvexMesh, Cylinder, HalfSpace, PointCloud, Sphere
+from poise.limits import Box, Capsule, Clearance, ConvexMesh, Cylinder, HalfSpace, Sphere
 from poise.spatial import Rotation
 
 HAND = "panda_hand_tcp"
@@ -100,27 +99,6 @@ def test_both_hands_hold_things_that_stay_apart() -> None:
     assert pickle.loads(pickle.dumps(limit)) == limit
     q = poise.solve(model, [Reach("hand_l", (0.1, 1.2, 0.4)), Reach("hand_r", (-0.1, 1.2, 0.4))], limits=[limit]).q
     assert min(clearance_gaps(model, limit, q)) >= -ROUNDING
-
-
-@pytest.mark.parametrize(
-    ("held", "words"),
-    [
-        ({HAND: HalfSpace((0, 0, 0), (0, 0, 1))}, "held"),
-        ({HAND: PointCloud([[0, 0, 0]], 0.1)}, "held"),
-        ({HAND: "cup"}, "held"),
-        ({3: BOTTLE}, "name of a frame"),
-        (BOTTLE, "held"),
-        (5, "held"),
-    ],
-)
-def test_things_that_cannot_be_held_are_refused(held, words) -> None:
-    with pytest.raises(InvalidValue, match=words):
-        Clearance(held=held)
-
-
-def test_an_unknown_frame_is_named(panda) -> None:
-    with pytest.raises(NameNotFound, match="grip"):
-        Clearance(held={"grip": BOTTLE}).measure_gap(panda, panda.rest)
 
 
 def test_worlds_change_and_batches_hold(panda) -> None:

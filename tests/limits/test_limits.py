@@ -253,7 +253,7 @@ def test_a_hand_in_the_chest_is_seen(figure: poise.Model) -> None:
 )
 def test_a_solids_capsule_covers_it(solid: Any) -> None:
     rng = np.random.default_rng(0)
-    points = inside(solid, rng)
+    points = draw_inside(solid, rng)
     T = np.eye(4)
     T[:3, 3] = (0.1, 0.2, 0.3)
     builder = poise.ModelBuilder("one").add_joint("a", None, "free")
@@ -265,7 +265,7 @@ def test_a_solids_capsule_covers_it(solid: Any) -> None:
     assert gaps.max() <= capsule.radius + 1e-12
 
 
-def inside(solid: Any, rng: np.random.Generator) -> Any:
+def draw_inside(solid: Any, rng: np.random.Generator) -> Any:
     """Points on the rim of a solid."""
     turns = rng.uniform(0, 2 * np.pi, 400)
     if isinstance(solid, solids.Box):
@@ -331,9 +331,3 @@ def test_every_body_has_sound_capsules(seed: int) -> None:
         assert np.isfinite([*capsule.a, *capsule.b, capsule.radius]).all()
         assert 0.0 <= capsule.radius <= 0.08 * model.length + 1e-12
     choose_pairs(model, body_capsules(model), 0.0)
-
-
-def test_a_body_without_size_is_rejected() -> None:
-    model = poise.ModelBuilder("nothing").add_joint("a", None, "revolute").build()
-    with pytest.raises(InvalidValue, match="has no size"):
-        Clearance().list_surfaces(model)

@@ -12,7 +12,6 @@ import pytest
 import poise
 from limit_oracle import clearance_gaps, cone_broken, limits_broken, loop_broken, ranges_broken
 from poise.arrays import Floats
-from poise.errors import InvalidValue
 from poise.goals import Goal, LookAt, Reach, Rest
 from poise.limits import (
     Acceleration,
@@ -34,7 +33,7 @@ ROUNDING = 1e-14  # what NumPy and the kernels may differ by
 TIP = "panda_hand_tcp"
 
 
-def rests(broken: float) -> bool:
+def is_at_bound(broken: float) -> bool:
     """Kept, and no farther inside than a hair."""
     return -2e-9 <= broken <= 0.0
 
@@ -49,7 +48,7 @@ def figure() -> poise.Model:
     return poise.load("humanoid")
 
 
-def ball_arm() -> poise.Model:
+def build_ball_arm() -> poise.Model:
     """Three ball joints in a row."""
     builder = poise.ModelBuilder("arm")
     builder.add_joint("a", None, "ball")
@@ -58,18 +57,18 @@ def ball_arm() -> poise.Model:
     return builder.add_frame("tip", "c", (0, 0, 0.2)).build()
 
 
-def turned(*vectors: tuple[float, float, float]) -> Floats:
+def turn_arm(*vectors: tuple[float, float, float]) -> Floats:
     """Quaternions of rotation vectors, one after the other."""
     return np.concatenate([poise.Rotation.from_vector(v).wxyz for v in vectors])
 
 
-def first_search(solution: poise.Solution) -> Floats:
+def run_first_search(solution: poise.Solution) -> Floats:
     """Every pose of the first search."""
     assert solution.history is not None
     return np.asarray(solution.history.q[solution.history.search == solution.history.search[0]])
 
 
-def far_targets(seed: int, count: int, size: float) -> Floats:
+def draw_far_targets(seed: int, count: int, size: float) -> Floats:
     """Places, most of them out of reach, so that limits bind."""
     return np.random.default_rng(seed).normal(size=(count, 3)) * size
 
@@ -80,7 +79,7 @@ def far_targets(seed: int, count: int, size: float) -> Floats:
 @pytest.mark.parametrize("levels", [1, 2])
 def test_joint_ranges_are_exact_to_the_last_bit(panda: poise.Model, levels: int) -> None:
     at_a_bound = 0
-    for target in far_targets(0, 20, 0.7):
+    for target in draw_far_targets(0, 20, 0.7):
         goals: list[Goal] = [Reach(TIP, target), LookAt(TIP, (0, 0, 1), priority=levels - 1), Rest()]
         q = poise.solve(panda, goals).q
         assert (q >= panda.lower).all()
@@ -95,7 +94,7 @@ def test_a_joint_outside_comes_back_a_step_at_a_time(panda: poise.Model, levels:
     start[1], start[3] = panda.upper[1] + 0.4, panda.lower[3] - 0.3
     goals = [Reach(TIP, (0.4, 0.2, 0.5)), LookAt(TIP, (1, 0, 0), priority=levels - 1)]
     solution = poise.solve(panda, goals, start, step_limit=0.05, record=True)
-    poses = first_search(solution)
+    poses = run_first_search(solution)
     out = np.maximum(poses - panda.upper, panda.lower - poses).clip(0.0)
     assert (np.diff(out, axis=0) <= 0.0).all()  # never further out
     assert (np.diff(out, axis=0) >= -0.05 - ROUNDING).all()  # at most a step's length
@@ -123,7 +122,7 @@ CONES: list[list[Limit]] = [
 ]
 
 
-def targets_behind(seed: int, count: int) -> Floats:
+def draw_targets_behind(seed: int, count: int) -> Floats:
     """Places that the arm reaches looking back, and that no pose inside `CONES` does: there a cone must bind.
 
     They are at most 0.5 m away, so that the last joint comes 0.2 m farther out. Bones 0.3 and 0.2 m long hang at most
@@ -135,23 +134,23 @@ def targets_behind(seed: int, count: int) -> Floats:
 @pytest.mark.parametrize("limits", CONES)
 @pytest.mark.parametrize("levels", [1, 2])
 def test_cones_are_exact_and_a_pose_rests_a_hair_inside(limits: list[Limit], levels: int) -> None:
-    model = ball_arm()
-    for target in targets_behind(1, 10):
+    model = build_ball_arm()
+    for target in draw_targets_behind(1, 10):
         goals = [Reach("tip", target), LookAt("tip", -target, priority=levels - 1)]
         assert poise.solve(model, goals).reached
         q = poise.solve(model, goals, limits=limits).q
         broken = [cone_broken(cone, q[model.joint(name).q]) for name, cone in find_cones(model, limits).items()]
         assert max(broken) <= 0.0
-        assert any(rests(gap) for gap in broken)
+        assert any(is_at_bound(gap) for gap in broken)
 
 
 @pytest.mark.parametrize("limits", CONES)
 def test_a_ball_joint_outside_its_cone_comes_back(limits: list[Limit]) -> None:
-    model = ball_arm()
-    start = turned((0.9, 0.5, 0.2), (0.3, 0.9, -0.6), (0.1, 0.2, 0.4))
+    model = build_ball_arm()
+    start = turn_arm((0.9, 0.5, 0.2), (0.3, 0.9, -0.6), (0.1, 0.2, 0.4))
     ranges = find_cones(model, limits)
     solution = poise.solve(model, [Reach("tip", (0.3, 0.2, 0.4))], start, limits=limits, step_limit=0.05, record=True)
-    poses = first_search(solution)
+    poses = run_first_search(solution)
     worst = [max(cone_broken(cone, q[model.joint(name).q]) for name, cone in ranges.items()) for q in poses]
     assert worst[0] > 0.1
     assert (np.diff(np.maximum(worst, 0.0)) <= 1e-12).all()
@@ -159,15 +158,15 @@ def test_a_ball_joint_outside_its_cone_comes_back(limits: list[Limit]) -> None:
     assert max(cone_broken(cone, solution.q[model.joint(name).q]) for name, cone in ranges.items()) <= 0.0
 
 
-def sums(model: poise.Model, limit: Coupled, q: Floats) -> float:
+def add_sums(model: poise.Model, limit: Coupled, q: Floats) -> float:
     """How far a sum is outside its range."""
     return next(value for name, value in limits_broken(model, [limit], q).items() if limit.name in name)
 
 
 def test_a_range_of_one_number_is_held_to_rounding() -> None:
     """A twist or a sum that may not change at all, also from a start where it is another."""
-    model, limit = ball_arm(), Cone("c", twist=(0.2, 0.2))
-    start = turned((0.9, 0.5, 0.2), (0.3, 0.9, -0.6), (0.1, 0.2, -0.4))
+    model, limit = build_ball_arm(), Cone("c", twist=(0.2, 0.2))
+    start = turn_arm((0.9, 0.5, 0.2), (0.3, 0.9, -0.6), (0.1, 0.2, -0.4))
     q = poise.solve(model, Reach("tip", (0.3, 0.2, 0.4)), start, limits=[limit]).q
     assert cone_broken(find_cones(model, [limit])["c"], q[model.joint("c").q]) <= 1e-12
     panda = poise.load("panda")
@@ -177,7 +176,7 @@ def test_a_range_of_one_number_is_held_to_rounding() -> None:
     assert sum_broken(panda, even, q) <= 1e-12
 
 
-def joint_sum(model: poise.Model) -> Coupled:
+def add_joints(model: poise.Model) -> Coupled:
     """A range for a sum over three joints of the Panda."""
     one, other, third = (joint.name for joint in model.joints[:3])
     return Coupled({one: 1.0, other: -0.7, third: 0.3}, -0.2, 0.1, name="sum")
@@ -189,19 +188,19 @@ def sum_broken(model: poise.Model, limit: Coupled, q: Floats) -> float:
 
 
 def test_coupled_sums_are_exact_and_a_pose_rests_a_hair_inside(panda: poise.Model) -> None:
-    limit, resting = joint_sum(panda), 0
-    for target in far_targets(2, 15, 0.6):
+    limit, resting = add_joints(panda), 0
+    for target in draw_far_targets(2, 15, 0.6):
         q = poise.solve(panda, Reach(TIP, target), limits=[limit]).q
         assert sum_broken(panda, limit, q) <= 0.0
-        resting += rests(sum_broken(panda, limit, q))
+        resting += is_at_bound(sum_broken(panda, limit, q))
     assert resting >= 5
 
 
 def test_a_sum_outside_its_range_comes_back_a_step_at_a_time(panda: poise.Model) -> None:
-    limit, start = joint_sum(panda), np.array(panda.rest)
+    limit, start = add_joints(panda), np.array(panda.rest)
     start[:3] = (0.5, -0.6, 0.4)
     solution = poise.solve(panda, Reach(TIP, (0.4, 0.2, 0.5)), start, limits=[limit], step_limit=0.05, record=True)
-    poses = first_search(solution)
+    poses = run_first_search(solution)
     out = np.maximum([sum_broken(panda, limit, q) for q in poses], 0.0)
     assert out[0] > 0.5
     assert (np.diff(out) <= ROUNDING).all()
@@ -221,7 +220,7 @@ WORLD = {
 }
 
 
-def in_the_way(kind: str) -> tuple[Clearance, Floats]:
+def put_in_the_way(kind: str) -> tuple[Clearance, Floats]:
     """A clearance, and a place for the left hand that breaks it."""
     if kind == "self":
         return Clearance([("hand_l", "head"), ("forearm_l", "head"), ("forearm_l", "chest")], 0.01), np.array(
@@ -231,7 +230,7 @@ def in_the_way(kind: str) -> tuple[Clearance, Floats]:
     return Clearance([], 0.01, [WORLD[kind]]), place
 
 
-def arm_only(model: poise.Model) -> list[str]:
+def list_arm_joints(model: poise.Model) -> list[str]:
     """The joints of the left arm."""
     return [
         joint.name
@@ -243,27 +242,27 @@ def arm_only(model: poise.Model) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["self", *WORLD])
 def test_every_pose_that_is_taken_is_clear_and_the_last_rests_a_hair_away(figure: poise.Model, kind: str) -> None:
-    limit, place = in_the_way(kind)
-    options: dict[str, Any] = {"limits": [limit], "joints": arm_only(figure), "record": True, "restarts": 0}
+    limit, place = put_in_the_way(kind)
+    options: dict[str, Any] = {"limits": [limit], "joints": list_arm_joints(figure), "record": True, "restarts": 0}
     solution = poise.solve(figure, Reach("hand_l", place), **options)
     start = min(clearance_gaps(figure, limit, figure.rest))
-    gaps = [min(clearance_gaps(figure, limit, q)) / figure.length for q in first_search(solution)]
+    gaps = [min(clearance_gaps(figure, limit, q)) / figure.length for q in run_first_search(solution)]
     assert start >= 0.0
     assert min(gaps) >= -ROUNDING
-    assert rests(-gaps[-1] - ROUNDING)
+    assert is_at_bound(-gaps[-1] - ROUNDING)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["self", *WORLD])
 def test_a_start_in_collision_never_gets_deeper_and_comes_out(figure: poise.Model, kind: str) -> None:
-    limit, place = in_the_way(kind)
-    options: dict[str, Any] = {"joints": arm_only(figure), "restarts": 0}
+    limit, place = put_in_the_way(kind)
+    options: dict[str, Any] = {"joints": list_arm_joints(figure), "restarts": 0}
     start = poise.solve(figure, Reach("hand_l", place), **options).q
     deep = clearance_gaps(figure, limit, start) / figure.length
     assert deep.min() < -1e-3
     goal = Reach("hand_l", place + 0.02)
     solution = poise.solve(figure, goal, start, limits=[limit], record=True, **options)
-    for q in first_search(solution):
+    for q in run_first_search(solution):
         before, deep = deep, clearance_gaps(figure, limit, q) / figure.length
         assert (deep >= np.minimum(before, 0.0) - ROUNDING).all()
     assert deep.min() >= -ROUNDING
@@ -272,7 +271,7 @@ def test_a_start_in_collision_never_gets_deeper_and_comes_out(figure: poise.Mode
 # ------------------------------------------------------------------------------------------------ closed loops
 
 
-def bar(figure: poise.Model, *, whole: bool) -> Closed:
+def build_bar(figure: poise.Model, *, whole: bool) -> Closed:
     """Both hands on one bar, by their points or as they are held at rest."""
     T = np.linalg.inv(figure.fk(figure.rest, "hand_l")) @ figure.fk(figure.rest, "hand_r")
     return Closed("hand_r", "hand_l", T if whole else (-0.25, 0.0, 0.0))
@@ -280,9 +279,9 @@ def bar(figure: poise.Model, *, whole: bool) -> Closed:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_loops_are_closed_to_a_billionth(figure: poise.Model, whole: bool) -> None:
-    limit = bar(figure, whole=whole)
+    limit = build_bar(figure, whole=whole)
     reached = 0
-    for target in far_targets(5, 12, 0.3) + np.array((0.2, 1.2, 0.35)):
+    for target in draw_far_targets(5, 12, 0.3) + np.array((0.2, 1.2, 0.35)):
         solution = poise.solve(figure, [Reach("hand_l", target), LookAt("eyes", target, priority=1)], limits=[limit])
         assert max(loop_broken(figure, limit, solution.q)) <= 1e-9
         reached += solution.reached
@@ -298,7 +297,7 @@ def test_a_loop_that_cannot_be_closed_is_not_reached(figure: poise.Model) -> Non
 
 def test_an_open_loop_is_closed_before_any_goal(figure: poise.Model) -> None:
     """The goal asks for the hands to be apart, at the first priority; the loop is closed all the same."""
-    limit = bar(figure, whole=False)
+    limit = build_bar(figure, whole=False)
     apart = [Reach("hand_l", (0.8, 1.3, 0.0)), Reach("hand_r", (-0.8, 1.3, 0.0))]
     solution = poise.solve(figure, apart, limits=[limit])
     assert loop_broken(figure, limit, figure.rest)[0] > 0.1
@@ -309,7 +308,9 @@ def test_an_open_loop_is_closed_before_any_goal(figure: poise.Model) -> None:
 # ------------------------------------------------------------------------------------------------ rates
 
 
-def steps(solver: poise.Solver, q: Floats, dt: float, velocity: Floats | None, count: int) -> Iterator[poise.Solution]:
+def list_steps(
+    solver: poise.Solver, q: Floats, dt: float, velocity: Floats | None, count: int
+) -> Iterator[poise.Solution]:
     """A motion, step by step."""
     for _ in range(count):
         solution = solver.step(q, dt, velocity=velocity)
@@ -323,7 +324,7 @@ def test_speed_is_exact_in_every_step(figure: poise.Model, priority: int) -> Non
     goals = [Reach("hand_l", (-0.4, 1.6, 0.5)), LookAt("eyes", (-1, 1.6, -0.5), priority=priority), Rest()]
     solver = poise.Solver(figure, goals, limits=[Speed(1.5)])
     fastest = 0.0
-    for solution in steps(solver, figure.rest, 0.1, None, 8):
+    for solution in list_steps(solver, figure.rest, 0.1, None, 8):
         assert solution.velocity is not None
         fastest = max(fastest, float(np.abs(solution.velocity).max()))
     assert 1.4999 < fastest <= 1.5 + 1e-12
@@ -331,19 +332,19 @@ def test_speed_is_exact_in_every_step(figure: poise.Model, priority: int) -> Non
 
 def test_ball_joints_keep_their_speed_about_several_axes() -> None:
     """A turn of many steps about different axes adds up to no more than one step may be."""
-    model = ball_arm()
-    for k, target in enumerate(far_targets(7, 20, 0.5)):
+    model = build_ball_arm()
+    for k, target in enumerate(draw_far_targets(7, 20, 0.5)):
         solver = poise.Solver(model, [Reach("tip", target), LookAt("tip", -target)], limits=[Speed(2.0 + k % 3)])
-        start = turned((0.3, -0.8, 0.5), (1.0, 0.2, 0.4), (-0.2, 0.7, 0.1))
-        for solution in steps(solver, start, 0.25, None, 4):
+        start = turn_arm((0.3, -0.8, 0.5), (1.0, 0.2, 0.4), (-0.2, 0.7, 0.1))
+        for solution in list_steps(solver, start, 0.25, None, 4):
             assert np.abs(solution.velocity).max() <= (2.0 + k % 3) * (1 + 1e-12)
 
 
 def test_ball_joints_keep_the_bound_of_a_call() -> None:
-    model = ball_arm()
-    for target in far_targets(8, 30, 0.5):
+    model = build_ball_arm()
+    for target in draw_far_targets(8, 30, 0.5):
         goals = [Reach("tip", target), LookAt("tip", (1, 1, 1), priority=1)]
-        q = turned((0.3, -0.8, 0.5), (1.0, 0.2, 0.4), (-0.2, 0.7, 0.1))
+        q = turn_arm((0.3, -0.8, 0.5), (1.0, 0.2, 0.4), (-0.2, 0.7, 0.1))
         for chosen in (goals, goals[:1]):
             solver = poise.Solver(model, chosen, mode="continuous", step_limit=0.5)
             assert np.abs(model.difference(q, solver.solve(q).q)).max() <= 0.5 * (1 + 1e-12)
@@ -353,7 +354,7 @@ def test_acceleration_is_exact_in_every_step(figure: poise.Model) -> None:
     goals = [Reach("hand_l", (-0.4, 1.6, 0.5)), LookAt("eyes", (-1, 1.6, -0.5), priority=1)]
     solver = poise.Solver(figure, goals, limits=[Speed(2.0), Acceleration(6.0)])
     before, most = np.zeros(figure.nv), 0.0
-    for solution in steps(solver, figure.rest, 0.05, before, 25):
+    for solution in list_steps(solver, figure.rest, 0.05, before, 25):
         assert solution.velocity is not None
         most = max(most, float(np.abs(solution.velocity - before).max()))
         before = solution.velocity
@@ -366,19 +367,13 @@ def test_what_is_too_fast_slows_down_as_fast_as_it_may(panda: poise.Model) -> No
     velocity = np.zeros(panda.nv)
     velocity[0], velocity[2] = 1.5, -1.1
     before = velocity
-    for solution in steps(solver, panda.rest, 0.05, velocity, 5):
+    for solution in list_steps(solver, panda.rest, 0.05, velocity, 5):
         assert solution.velocity is not None
         for joint in (0, 2):
             if abs(before[joint]) > 0.7:
                 assert abs(before[joint]) - abs(solution.velocity[joint]) == pytest.approx(0.2, abs=1e-12)
         before = solution.velocity
     assert np.abs(before).max() <= 0.5 * (1 + 1e-12)
-
-
-def test_a_method_without_time_steps_is_rejected_by_name(panda: poise.Model) -> None:
-    solver = poise.Solver(panda, Reach(TIP, (0.4, 0.2, 0.5)), method="sequential")
-    with pytest.raises(InvalidValue, match=r"sequential.*does not support time steps"):
-        solver.step(panda.rest, 0.1)
 
 
 # ------------------------------------------------------------------------------------------------ inside the solve

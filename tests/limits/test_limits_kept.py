@@ -1,24 +1,26 @@
-"""Starts that break limits: what they keep is kept, what they break gets no worse, what is still broken is named."""
+"""Starts that break limits or touch them exactly: what they keep is kept, what they break gets no worse."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import poise
-from limit_oracle import limits_broken
+from limit_oracle import cone_broken, limits_broken
 from poise.arrays import Floats
+from poise.diagnosis import CauseKind
 from poise.goals import Goal, LookAt, Reach
-from poise.limits import Clearance, Closed, Coupled, HalfSpace, Limit, Sphere
+from poise.limits import Clearance, Closed, Coupled, HalfSpace, Limit, Speed, Sphere
+from poise.limits.cone import find_cones
 from poise.model.joints.joint import BallRange
 
 ROUNDING = 1e-12
 
 
-def random_body(rng: np.random.Generator, size: float = 1.0) -> poise.Model:
+def draw_body(rng: np.random.Generator, size: float = 1.0) -> poise.Model:
     """A branching chain of slides, hinges and ball joints with ranges and cones."""
     builder, parent = poise.ModelBuilder("body"), None
     kinds = rng.choice(["prismatic", "revolute", "ball"], rng.integers(2, 5)).tolist()
@@ -39,7 +41,7 @@ def random_body(rng: np.random.Generator, size: float = 1.0) -> poise.Model:
     return builder.add_frame("other", parent, (0.0, 0.25 * size, 0.1 * size)).build()
 
 
-def random_limits(model: poise.Model, rng: np.random.Generator) -> Iterator[Limit]:
+def draw_limits(model: poise.Model, rng: np.random.Generator) -> Iterator[Limit]:
     """Sums, clearances and now and then a loop."""
     plain = [joint for joint in model.joints if joint.nv == 1]
     if rng.random() < 0.7:
@@ -58,12 +60,14 @@ def random_limits(model: poise.Model, rng: np.random.Generator) -> Iterator[Limi
         yield Closed("tip", "other", T[:3, 3], name="loop")
 
 
-def thrown(model: poise.Model, rng: np.random.Generator) -> Floats:
+def throw_start(model: poise.Model, rng: np.random.Generator) -> Floats:
     """A start somewhere, inside the ranges or not."""
-    return np.asarray(model.integrate(model.rest, rng.normal(size=model.nv) * np.where(slides(model), model.length, 1)))
+    return np.asarray(
+        model.integrate(model.rest, rng.normal(size=model.nv) * np.where(list_slides(model), model.length, 1))
+    )
 
 
-def slides(model: poise.Model) -> NDArray[np.bool_]:
+def list_slides(model: poise.Model) -> NDArray[np.bool_]:
     """Which velocities slide."""
     out = np.zeros(model.nv, dtype=bool)
     for joint in model.joints:
@@ -71,7 +75,7 @@ def slides(model: poise.Model) -> NDArray[np.bool_]:
     return out
 
 
-def named(why: str, name: str) -> bool:
+def name_limits_of(why: str, name: str) -> bool:
     """Whether an explanation says that a limit is broken."""
     if name.startswith("cone "):
         return f"'{name[5:]}' has been " in why and "beyond its cone since the start" in why
@@ -88,12 +92,12 @@ def named(why: str, name: str) -> bool:
 def test_what_a_start_keeps_is_kept_and_what_it_breaks_gets_no_worse(seed: int, mode: str) -> None:
     rng, still_broken = np.random.default_rng(seed), 0
     for _ in range(12):
-        model = random_body(rng)
-        limits = list(random_limits(model, rng))
+        model = draw_body(rng)
+        limits = list(draw_limits(model, rng))
         goals: list[Goal] = [Reach("tip", rng.normal(size=3) * 0.5 * model.length)]
         if rng.random() < 0.3:
             goals.append(LookAt("other", rng.normal(size=3), priority=1))
-        start = thrown(model, rng)
+        start = throw_start(model, rng)
         solution = poise.solve(model, goals, start, limits=limits, mode=mode, restarts=4)
         before, after = (limits_broken(model, limits, q) for q in (start, solution.q))
         for name, broken in after.items():
@@ -105,11 +109,11 @@ def test_what_a_start_keeps_is_kept_and_what_it_breaks_gets_no_worse(seed: int, 
             assert not solution.reached
             why = solution.why()
             for name in broken_now:
-                assert named(why, name), (name, why)
+                assert name_limits_of(why, name), (name, why)
     assert mode == "nearest" or still_broken >= 5  # one call of continuous mode leads only so far
 
 
-def sliding_ball() -> poise.Model:
+def build_sliding_ball() -> poise.Model:
     """A slide that carries a ball joint with a cone of 0.8 rad."""
     builder = poise.ModelBuilder("sliding ball")
     builder.add_joint("x", None, "prismatic", axis=(1, 0, 0), lower=-20, upper=20, rest=0.0)
@@ -119,7 +123,7 @@ def sliding_ball() -> poise.Model:
 
 @pytest.mark.parametrize("ends", [(5.0, 6.0), (9.0, 10.0), (15.0, 16.0)])
 def test_a_sum_far_outside_its_range_comes_all_the_way_back(ends: tuple[float, float]) -> None:
-    model, limit = sliding_ball(), Coupled({"x": 1.0}, *ends)
+    model, limit = build_sliding_ball(), Coupled({"x": 1.0}, *ends)
     for target in np.random.default_rng(0).normal(size=(10, 3)):
         solution = poise.solve(model, Reach("tip", target), limits=[limit])
         assert max(limits_broken(model, [limit], solution.q).values()) <= ROUNDING
@@ -127,7 +131,7 @@ def test_a_sum_far_outside_its_range_comes_all_the_way_back(ends: tuple[float, f
 
 def test_a_limit_that_stays_broken_is_named_and_not_called_the_end_of_its_range() -> None:
     """The slide that the sum is about may not move, so no step brings it back."""
-    model, limit = sliding_ball(), Coupled({"x": 1.0}, 9.0, 10.0)
+    model, limit = build_sliding_ball(), Coupled({"x": 1.0}, 9.0, 10.0)
     why = poise.solve(model, Reach("tip", (0.0, 0.5, 0.5)), limits=[limit], joints=["ball"]).why()
     assert "'coupled x' has been violated since the start: 'x' is 0, below the bound 9." in why
     assert "lowest value" not in why
@@ -147,7 +151,7 @@ def test_a_body_of_any_size_keeps_the_same_limits(seed: int) -> None:
     answers = []
     for size in (1e-6, 1e-3, 1.0, 100.0, 1e3, 1e6):
         rng = np.random.default_rng(seed)
-        model = random_body(rng, size)
+        model = draw_body(rng, size)
         plain = [joint for joint in model.joints if joint.nv == 1]
         units = {joint.name: size if joint.kind == "prismatic" else 1.0 for joint in plain}
         factors = {name: float(rng.choice([-1.0, 0.5, 1.0])) / unit * size for name, unit in units.items()}
@@ -173,3 +177,119 @@ def test_a_gantry_of_any_size_comes_into_a_coupled_range(size: float) -> None:
     assert 0.5 * size <= solution.q[0] <= 0.6 * size
     assert abs(solution.q[0] / size - 0.5) <= 1e-6
     assert abs(solution.q[1] / size - 0.3) <= 1e-6
+
+
+# -------------------- A start that touches its limits exactly, as zeros often do: the body moves off them in every mode
+
+
+LIMITS = [
+    Coupled({"r0": 1.0}, lower=0.0),
+    Coupled({"r1": 1.0, "r0": -0.5}, lower=0.0),
+    Coupled({"r2": 1.0, "r1": -0.6}, lower=0.0),
+]
+
+
+def build_finger() -> poise.Model:
+    """Three hinges, each of which bends at least so much of the one before."""
+    builder = poise.ModelBuilder("finger")
+    for k, above in enumerate((None, "r0", "r1")):
+        builder.add_joint(
+            f"r{k}", above, "revolute", axis=(0, 0, 1), offset=(0.04 * (k > 0), 0, 0), lower=-0.1, upper=2.0
+        )
+    return builder.add_frame("tip", "r2", (0.03, 0, 0)).build()
+
+
+def is_kept(q: np.ndarray) -> bool:
+    return bool(min(q[0], q[1] - 0.5 * q[0], q[2] - 0.6 * q[1]) >= 0)
+
+
+def is_whole(solver: poise.Solver, q: np.ndarray) -> poise.Solution:
+    return solver.solve(q)
+
+
+def draw_timed(solver: poise.Solver, q: np.ndarray) -> poise.Solution:
+    return solver.step(q, dt=0.05)
+
+
+@pytest.mark.parametrize(("mode", "go"), [("nearest", is_whole), ("continuous", is_whole), ("continuous", draw_timed)])
+def test_it_moves_off(mode: str, go: Callable[[poise.Solver, np.ndarray], poise.Solution]) -> None:
+    model = build_finger()
+    target = model.fk(np.array([0.5, 0.4, 0.4]), "tip")[:3, 3]
+    rules = [*LIMITS, Speed(2.0)] if go is draw_timed else LIMITS
+    solver = poise.Solver(model, [Reach("tip", target)], mode=mode, limits=rules)
+    q = np.zeros(3)
+    for _ in range(15):
+        solution = go(solver, q)
+        q = solution.q
+        assert is_kept(q)
+    assert solution.reached
+
+
+# -------------------------------- What docs/limits.md calls exact, over calls in continuous mode and over steps in time
+
+
+LAST_DIGITS = 1e-14  # what NumPy and the kernels may differ by
+
+
+def narrow_arm() -> poise.Model:
+    """Three ball joints in narrow cones."""
+    builder, parent = poise.ModelBuilder("narrow"), None
+    for k, cone in enumerate((0.25, 0.4, 0.3)):
+        limits = BallRange(swing=(cone, 2 * cone), twist=(-0.2, 0.3))
+        builder.add_joint(f"b{k}", parent, "ball", offset=(0, 0, 0.3 if k else 0.0), cone=limits)
+        parent = f"b{k}"
+    return builder.add_frame("tip", parent, (0.1, 0, 0.3)).build()
+
+
+@pytest.mark.parametrize("span", [0.05, 0.2])
+@pytest.mark.parametrize("method", ["auto", "dls"])
+def test_ball_joints_in_their_cones_move_no_farther_than_a_call_may_lead(method: str, span: float) -> None:
+    model, rng = narrow_arm(), np.random.default_rng(4)
+    solver = poise.Solver(
+        model, Reach("tip", np.zeros(3), name="tip"), mode="continuous", method=method, step_limit=span
+    )
+    q, farthest = np.array(model.rest), 0.0
+    for target in rng.normal(size=(60, 3)):
+        before, q = q, solver.solve(q, {"tip": target}).q
+        moved = float(np.abs(model.difference(before, q)).max())
+        assert moved <= span + LAST_DIGITS
+        assert (
+            max(cone_broken(cone, q[model.joint(name).q]) for name, cone in find_cones(model, ()).items())
+            <= LAST_DIGITS
+        )
+        farthest = max(farthest, moved)
+    assert farthest > 0.9 * span
+
+
+def test_speed_is_exact_for_ball_joints_in_their_cones() -> None:
+    model, rng = narrow_arm(), np.random.default_rng(5)
+    solver = poise.Solver(model, Reach("tip", np.zeros(3), name="tip"), limits=[Speed(1.0)])
+    q = np.array(model.rest)
+    for target in rng.normal(size=(80, 3)):
+        solution = solver.step(q, 0.1, {"tip": target})
+        assert solution.velocity is not None
+        assert np.abs(solution.velocity).max() <= 1.0 + 1e-12
+        q = solution.q
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_joint_that_moves_no_goal_comes_back_and_until_then_nothing_is_reached(timed: bool) -> None:
+    builder = poise.ModelBuilder("two arms")
+    for name in ("a", "b"):
+        builder.add_joint(name, None, "revolute", lower=-1, upper=1)
+        builder.add_frame(f"hand_{name}", name, (1, 0, 0))
+    model, q = builder.build(), np.array([0.3, 2.0])
+    goal = Reach("hand_a", np.array(model.fk(q, "hand_a"))[:3, 3])
+    limits = [Speed(1.0)] if timed else []
+    solver = poise.Solver(model, goal, mode="continuous", limits=limits)
+    for _ in range(9):
+        before = q
+        solution = solver.step(q, 0.1) if timed else solver.solve(q)
+        q = solution.q
+        assert np.abs(q - before).max() <= (0.1 if timed else 0.2) + LAST_DIGITS
+        assert solution.reached == (q[1] <= 1.0)
+        if not solution.reached:
+            broken, going = solution.explanation.causes
+            assert (broken.kind, going.kind) == (CauseKind.BROKEN_LIMIT, CauseKind.ON_ITS_WAY)
+            assert [(limit.joint, limit.side) for limit in broken.limits] == [("b", "upper")]
+    assert timed or solution.reached

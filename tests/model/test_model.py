@@ -18,7 +18,7 @@ from operations import OPERATIONS, Case, close
 from poise import ModelBuilder, Transform
 
 
-def chain(count: int) -> ModelBuilder:
+def build_chain(count: int) -> ModelBuilder:
     builder = ModelBuilder("chain")
     for i in range(count):
         builder.add_joint(f"j{i}", f"j{i - 1}" if i else None, "revolute", offset=(0.01, 0, 0), mass=1.0)
@@ -278,7 +278,7 @@ def test_a_follower_cut_from_its_leader_moves_by_itself() -> None:
 @pytest.mark.slow
 def test_five_thousand_joints_in_one_chain() -> None:
     count = 5000
-    model = chain(count).build()
+    model = build_chain(count).build()
     q = np.full(count, 1e-3)
     headings = 1e-3 * np.arange(count)
     tip = 0.01 * np.array([np.cos(headings).sum(), np.sin(headings).sum(), 0])
@@ -300,7 +300,7 @@ def test_five_thousand_joints_in_one_chain() -> None:
 def test_building_is_linear_in_the_number_of_joints() -> None:
     def seconds(count: int) -> float:
         start = time.process_time()
-        chain(count).build()
+        build_chain(count).build()
         return time.process_time() - start
 
     seconds(100)

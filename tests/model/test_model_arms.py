@@ -1,24 +1,32 @@
-"""The built-in arms against their makers' tables, multiplied out here by hand."""
+"""The built-in arms against their makers' tables, gravity, and solids."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from poise import models
+import poise
+from bodies import EVERY_KIND, random_model
+from poise import goals, kinematics, limits, models
+from poise import model as shapes
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.model import Box, Capsule, ModelBuilder, Sphere
 
 PI = np.pi
 Matrix = NDArray[np.float64]
 Table = list[tuple[float, float, float]]
 
 
-def rot_x(angle: float) -> Matrix:
+def turn_about_x(angle: float) -> Matrix:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[1, 0, 0, 0], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1.0]])
 
 
-def rot_z(angle: float) -> Matrix:
+def turn_about_z(angle: float) -> Matrix:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
 
@@ -27,19 +35,19 @@ def move(x: float, y: float, z: float) -> Matrix:
     return np.block([[np.eye(3), np.array([[x], [y], [z]])], [np.zeros((1, 3)), np.ones((1, 1))]])
 
 
-def modified_dh(table: Table, q: Matrix) -> Matrix:
+def place_modified_dh(table: Table, q: Matrix) -> Matrix:
     """Rows (a, d, alpha) as the Panda's maker prints them; Craig's convention."""
     place = np.eye(4)
     for (a, d, alpha), angle in zip(table, q, strict=True):
-        place = place @ rot_x(alpha) @ move(a, 0, 0) @ rot_z(angle) @ move(0, 0, d)
+        place = place @ turn_about_x(alpha) @ move(a, 0, 0) @ turn_about_z(angle) @ move(0, 0, d)
     return place
 
 
-def classical_dh(table: Table, q: Matrix) -> Matrix:
+def place_classical_dh(table: Table, q: Matrix) -> Matrix:
     """Rows (a, d, alpha) as Universal Robots prints them."""
     place = np.eye(4)
     for (a, d, alpha), angle in zip(table, q, strict=True):
-        place = place @ rot_z(angle) @ move(0, 0, d) @ move(a, 0, 0) @ rot_x(alpha)
+        place = place @ turn_about_z(angle) @ move(0, 0, d) @ move(a, 0, 0) @ turn_about_x(alpha)
     return place
 
 
@@ -72,14 +80,14 @@ IIWA14: Table = [
 ]
 
 
-def panda_flange(q: Matrix) -> Matrix:
-    return modified_dh(PANDA, q) @ move(0, 0, 0.107)
+def place_panda_flange(q: Matrix) -> Matrix:
+    return place_modified_dh(PANDA, q) @ move(0, 0, 0.107)
 
 
 ENDS = {
-    "panda": ("panda_link8", panda_flange),
-    "ur5e": ("tool0", lambda q: classical_dh(UR5E, q)),
-    "iiwa14": ("iiwa_link_ee", lambda q: classical_dh(IIWA14, q)),
+    "panda": ("panda_link8", place_panda_flange),
+    "ur5e": ("tool0", lambda q: place_classical_dh(UR5E, q)),
+    "iiwa14": ("iiwa_link_ee", lambda q: place_classical_dh(IIWA14, q)),
 }
 
 
@@ -144,7 +152,7 @@ def test_iiwa14_limits() -> None:
 def test_ur5e_base_link_is_the_base_turned_round() -> None:
     model = models.build("ur5e")
     np.testing.assert_allclose(model.fk(model.rest, "base"), np.eye(4), atol=0)
-    np.testing.assert_allclose(model.fk(model.rest, "base_link"), rot_z(PI), atol=1e-15)
+    np.testing.assert_allclose(model.fk(model.rest, "base_link"), turn_about_z(PI), atol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -186,3 +194,123 @@ def test_planar_arms_follow_their_equation(name: str) -> None:
         np.testing.assert_allclose(model.fk(q, "tip")[:3, 3], tip, atol=1e-14)
     assert np.all(np.isinf(model.lower))
     assert np.all(np.isinf(model.upper))
+
+
+# -------------- Gravity: the torques are the derivative of the potential energy, for every joint kind, up axis and unit
+
+
+STEP = 1e-6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_gravity_is_the_derivative_of_the_potential_energy(seed: int) -> None:
+    model, rng = random_model(seed, joints=14, kinds=EVERY_KIND), np.random.default_rng(seed)
+    q, g = model.random(rng), rng.normal(size=3)
+
+    def energy(v: np.ndarray) -> float:
+        return float(-model.mass * g @ model.center_of_mass(model.integrate(q, v)))
+
+    slopes = [(energy(STEP * unit) - energy(-STEP * unit)) / (2 * STEP) for unit in np.eye(model.nv)]
+    assert np.allclose(model.gravity(q, g), slopes, atol=1e-6 * model.mass * model.length)
+
+
+@pytest.mark.parametrize("up", ["x", "y", "z"])
+def test_gravity_points_against_the_up_axis(up: str) -> None:
+    builder = poise.ModelBuilder("weight")
+    builder.up = up
+    builder.add_joint("slide", None, "translation3", mass=2.0)
+    model = builder.build()
+    assert np.allclose(model.gravity(model.rest), 2.0 * 9.81 * model.up_direction)
+
+
+def test_gravity_of_a_batch_is_that_of_its_rows() -> None:
+    model = poise.load("panda")
+    q = model.random(np.random.default_rng(0), (2, 3))
+    torques = model.gravity(q)
+    assert torques.shape == (2, 3, model.nv)
+    assert np.allclose(torques[1, 2], model.gravity(q[1, 2]))
+    assert model.gravity(q.astype(np.float32)).dtype == np.float32
+
+
+def test_the_unit_of_length_does_not_matter() -> None:
+    """A pendulum in centimetres needs the same torque [N m]."""
+    torques = []
+    for units, length in (("m", 0.5), ("cm", 50.0)):
+        builder = poise.ModelBuilder("pendulum")
+        builder.units = units
+        builder.add_joint("hinge", None, "revolute", axis=(0, 1, 0), mass=2.0, center=(length, 0, 0))
+        torques.append(builder.build().gravity([0.0]))
+    assert np.allclose(torques, -2.0 * 9.81 * 0.5)
+
+
+def test_wrong_arguments_are_named() -> None:
+    model = poise.load("panda")
+    with pytest.raises(ShapeMismatch, match="acceleration"):
+        model.gravity(model.rest, 9.81)
+    light = poise.Model("light", [replace(s, mass=0.0) for s in model.layout.specs])
+    with pytest.raises(InvalidValue, match="no mass"):
+        light.gravity(light.rest)
+
+
+# -------------------------- Solids: one Box, one Capsule and one Sphere, as parts of a body and as regions of the world
+
+
+TURN = poise.Rotation.from_vector((0.3, -0.4, 0.5))
+PLACED = {
+    "sphere": Sphere((1.0, 2.0, 3.0), 0.5),
+    "box": Box((1.0, 2.0, 3.0), (0.1, 0.2, 0.3), TURN),
+    "capsule": Capsule((1.0, 2.0, 3.0), (1.5, 1.0, 3.5), 0.2),
+    "capsule down": Capsule((0.0, 0.0, 1.0), (0.0, 0.0, -1.0), 0.2),
+    "capsule of no length": Capsule((1.0, 0.0, 0.0), (1.0, 0.0, 0.0), 0.2),
+}
+
+
+def test_every_door_leads_to_the_same_class() -> None:
+    assert goals.Box is limits.Box is kinematics.Box is shapes.Box
+    assert limits.Capsule is kinematics.Capsule is shapes.Capsule
+    assert goals.Ball is limits.Ball is limits.Sphere is kinematics.Sphere is shapes.Sphere
+
+
+def test_a_solid_without_a_place_stands_at_the_origin() -> None:
+    assert Sphere(0.5) == Sphere((0, 0, 0), 0.5) == Sphere(radius=0.5)
+    assert Box((1, 2, 3)) == Box((0, 0, 0), (1, 2, 3)) == Box(size=(1, 2, 3)) == Box((0, 0, 0), size=(1, 2, 3))
+    assert Capsule(0.1, 2.0) == Capsule((0, 0, -1), (0, 0, 1), 0.1) == Capsule(length=2.0, radius=0.1)
+    assert all(solid.placement is None for solid in (Sphere(0.5), Box((1, 2, 3)), Capsule(0.1, 2.0), Capsule(0.1, 0)))
+
+
+def test_the_length_of_a_capsule_is_the_one_given() -> None:
+    for length in (*np.random.default_rng(0).lognormal(0.0, 20.0, 1000).tolist(), 0.0, 1e-150, 1e90):
+        assert Capsule(0.1, length).length == length
+
+
+@pytest.mark.parametrize("solid", PLACED.values(), ids=PLACED)
+def test_a_place_of_its_own_becomes_part_of_the_offset(solid: Any) -> None:
+    """A region is a solid and a place: the same points, as a shape of a body and as a region."""
+    offset = poise.Transform(poise.Rotation.from_vector((0.1, 0.2, 0.3)), (3.0, 2.0, 1.0))
+    builder = ModelBuilder("one").add_joint("a", None, "fixed")
+    (shape,) = builder.add_shape("a", solid, offset=offset).build().shapes
+    assert shape.shape == type(solid)(**solid.sizes)
+    assert shape.shape.placement is None
+    np.testing.assert_allclose(shape.offset.matrix, (offset @ solid.placement).matrix, atol=1e-15)
+    for x in np.random.default_rng(1).normal(size=(50, 3)) * 0.3 + solid.placement.translation:
+        inside = solid.placement.inverse().apply(x)
+        assert measure_gap(shape.shape, inside) == pytest.approx(measure_gap(solid, x), abs=1e-12)
+
+
+def measure_gap(solid: Any, x: Any) -> float:
+    """Return the distance of a point from a solid [m], from its own fields."""
+    if isinstance(solid, Sphere):
+        return max(0.0, float(np.linalg.norm(x - np.array(solid.center))) - solid.radius)
+    if isinstance(solid, Box):
+        local = solid.matrix.T @ (x - np.array(solid.center))
+        return float(np.linalg.norm(np.maximum(np.abs(local) - np.array(solid.size) / 2, 0.0)))
+    start, along = np.array(solid.start), np.array(solid.end) - np.array(solid.start)
+    share = np.clip(along @ (x - start) / max(along @ along, 1e-300), 0.0, 1.0)
+    return max(0.0, float(np.linalg.norm(x - start - share * along)) - solid.radius)
+
+
+@pytest.mark.parametrize("solid", PLACED.values(), ids=PLACED)
+def test_a_solid_can_be_changed_in_one_number(solid: Any) -> None:
+    larger = replace(solid, **({"size": (1, 1, 1)} if isinstance(solid, Box) else {"radius": 1.0}))
+    assert larger != solid
+    assert larger.placement.almost_equal(solid.placement)

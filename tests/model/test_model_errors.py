@@ -19,12 +19,12 @@ NAN, INF = float("nan"), float("inf")
 BODY = random_model(3, joints=11)
 
 
-def builder() -> ModelBuilder:
+def make_builder() -> ModelBuilder:
     """One hinge `j` that carries the frame `link`, and a ball `b`."""
     return ModelBuilder().add_joint("j", None, "revolute", frame="link").add_joint("b", "link", "ball")
 
 
-def refuses(error: type[PoiseError], fragment: str, call: Callable[[], Any]) -> None:
+def check_refusal(error: type[PoiseError], fragment: str, call: Callable[[], Any]) -> None:
     with pytest.raises(error) as caught:
         call()
     assert fragment in str(caught.value)
@@ -105,7 +105,7 @@ JOINTS: list[tuple[dict[str, Any], type[PoiseError], str]] = [
 @pytest.mark.parametrize(("options", "error", "fragment"), JOINTS, ids=[fragment for *_, fragment in JOINTS])
 def test_a_joint_is_rejected_when_it_is_added(options: dict[str, Any], error: type[PoiseError], fragment: str) -> None:
     arguments = {"name": "n", "parent": None, "kind": "revolute"} | options
-    refuses(error, fragment, lambda: builder().add_joint(**arguments))
+    check_refusal(error, fragment, lambda: make_builder().add_joint(**arguments))
 
 
 # ------------------------------------------------------------------------------------------------ bodies
@@ -139,7 +139,7 @@ def follow(
 def test_a_body_is_rejected_when_it_is_built(
     make: Callable[[ModelBuilder], ModelBuilder], error: type[PoiseError], fragment: str
 ) -> None:
-    refuses(error, fragment, lambda: make(builder()).build())
+    check_refusal(error, fragment, lambda: make(make_builder()).build())
 
 
 def test_a_long_loop_is_named_shortly() -> None:
@@ -151,8 +151,8 @@ def test_a_long_loop_is_named_shortly() -> None:
 
 
 def test_a_name_must_be_text() -> None:
-    refuses(InvalidModel, "a model's name must be a string", lambda: ModelBuilder(3))  # type: ignore[arg-type]
-    refuses(InvalidModel, "a frame's name must be a non-empty string", lambda: ModelBuilder().add_frame(None))  # type: ignore[arg-type]
+    check_refusal(InvalidModel, "a model's name must be a string", lambda: ModelBuilder(3))  # type: ignore[arg-type]
+    check_refusal(InvalidModel, "a frame's name must be a non-empty string", lambda: ModelBuilder().add_frame(None))  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------------------------------------ calls
@@ -210,12 +210,12 @@ CALLS: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
 
 @pytest.mark.parametrize(("call", "error", "fragment"), [c[1:] for c in CALLS], ids=[c[0] for c in CALLS])
 def test_a_call_is_rejected(call: Callable[[], Any], error: type[PoiseError], fragment: str) -> None:
-    refuses(error, fragment, call)
+    check_refusal(error, fragment, call)
 
 
 def test_lock_a_leader_not_its_follower() -> None:
-    model = follow(builder(), "f", "j").build()
-    refuses(InvalidValue, "joint 'f' follows 'j'; lock that one instead", lambda: model.locked({"f": 0}))
+    model = follow(make_builder(), "f", "j").build()
+    check_refusal(InvalidValue, "joint 'f' follows 'j'; lock that one instead", lambda: model.locked({"f": 0}))
 
 
 # ------------------------------------------------------------------------------------------------ hostile arrays

@@ -35,7 +35,7 @@ def humanoid() -> Model:
     return models.build("humanoid")
 
 
-def position(model: Model, q: Floats, frame: str) -> Floats:
+def find_position(model: Model, q: Floats, frame: str) -> Floats:
     return np.asarray(model.fk(q, frame))[:3, 3]
 
 
@@ -115,12 +115,12 @@ def test_snake100_turns_about_two_axes_in_turn() -> None:
     np.testing.assert_array_equal(axes[1::2], np.tile([0, 1, 0], (50, 1)))
     assert np.all(np.isfinite(model.lower))
     straight = np.zeros(100)
-    np.testing.assert_allclose(position(model, straight, "tip"), (2.0, 0.0, 0.0), atol=1e-12)
+    np.testing.assert_allclose(find_position(model, straight, "tip"), (2.0, 0.0, 0.0), atol=1e-12)
     # yaw goes to the left, pitch goes down
     for joint, sideways in (("joint_1", 1), ("joint_2", 2)):
         q = straight.copy()
         q[model.joint(joint).q] = 0.1
-        moved = position(model, q, "tip") - position(model, straight, "tip")
+        moved = find_position(model, q, "tip") - find_position(model, straight, "tip")
         assert np.argmax(np.abs(moved)) == sideways
         assert np.sign(moved[sideways]) == (1.0 if sideways == 1 else -1.0)
 
@@ -128,7 +128,7 @@ def test_snake100_turns_about_two_axes_in_turn() -> None:
 # ------------------------------------------------------------------------------------------------ figures
 
 
-def other_side(name: str) -> str:
+def mirror_name(name: str) -> str:
     for left, right in (("_l", "_r"), ("_fl", "_fr"), ("_hl", "_hr")):
         if name.endswith(left):
             return name.removesuffix(left) + right
@@ -154,7 +154,7 @@ def mirror(model: Model, q: Floats) -> Floats:
         if joint.kind == "free":
             image[joint.q] = q[joint.q] * (-1, 1, 1, 1, 1, -1, -1)
         else:
-            image[model.joint(other_side(joint.name)).q] = q[joint.q] * mirror_signs(model, joint.name)
+            image[model.joint(mirror_name(joint.name)).q] = q[joint.q] * mirror_signs(model, joint.name)
     return image
 
 
@@ -168,7 +168,7 @@ class TestFigures:
         model = models.build(name)
         for joint in model.joints:
             if joint.kind != "free":
-                twin, signs = model.joint(other_side(joint.name)), mirror_signs(model, joint.name)
+                twin, signs = model.joint(mirror_name(joint.name)), mirror_signs(model, joint.name)
                 ends = np.sort([np.atleast_1d(joint.lower) * signs, np.atleast_1d(joint.upper) * signs], axis=0)
                 np.testing.assert_array_equal(ends, [np.atleast_1d(twin.lower), np.atleast_1d(twin.upper)])
 
@@ -181,7 +181,7 @@ class TestFigures:
             image = mirror(model, q)
             for frame in model.frames:
                 expected = flip @ model.fk(q, frame) @ flip
-                np.testing.assert_allclose(model.fk(image, other_side(frame)), expected, atol=1e-12, err_msg=frame)
+                np.testing.assert_allclose(model.fk(image, mirror_name(frame)), expected, atol=1e-12, err_msg=frame)
 
     def test_mass_is_symmetric(self, name: str) -> None:
         model = models.build(name)
@@ -189,7 +189,7 @@ class TestFigures:
 
     def test_every_side_has_its_twin(self, name: str) -> None:
         model = models.build(name)
-        assert {other_side(frame) for frame in model.frames} == set(model.frames)
+        assert {mirror_name(frame) for frame in model.frames} == set(model.frames)
 
     def test_gimbal_lock_is_outside_the_limits(self, name: str) -> None:
         # orders of three different letters lock at a middle angle of +-90 degrees
@@ -220,9 +220,9 @@ def test_humanoid_size(humanoid: Model) -> None:
     assert humanoid.mass == pytest.approx(75.0)
     zero = humanoid.rest.copy()
     zero[7:] = 0.0
-    height = position(humanoid, zero, "head_top")[1] - position(humanoid, zero, "foot_l")[1]
+    height = find_position(humanoid, zero, "head_top")[1] - find_position(humanoid, zero, "foot_l")[1]
     assert height == pytest.approx(1.75, abs=0.005)
-    assert 1.73 < position(humanoid, humanoid.rest, "head_top")[1] < 1.75
+    assert 1.73 < find_position(humanoid, humanoid.rest, "head_top")[1] < 1.75
 
 
 def test_humanoid_feet_are_flat_on_the_ground(humanoid: Model) -> None:
@@ -236,21 +236,23 @@ def test_humanoid_feet_are_flat_on_the_ground(humanoid: Model) -> None:
 def test_humanoid_faces_forward_with_its_left_at_plus_x(humanoid: Model) -> None:
     for frame in ("pelvis", "chest", "head", "eyes"):
         np.testing.assert_allclose(humanoid.fk(humanoid.rest, frame)[:3, :3], np.eye(3), atol=1e-12)
-    assert position(humanoid, humanoid.rest, "hand_l")[0] > 0.2
-    toe, heel = (position(humanoid, humanoid.rest, frame) for frame in ("toe_l", "heel_l"))
+    assert find_position(humanoid, humanoid.rest, "hand_l")[0] > 0.2
+    toe, heel = (find_position(humanoid, humanoid.rest, frame) for frame in ("toe_l", "heel_l"))
     assert toe[2] - heel[2] > 0.24
     assert toe[0] > heel[0]
 
 
 def test_humanoid_stands_over_its_feet(humanoid: Model) -> None:
     center = humanoid.center_of_mass(humanoid.rest)
-    heel, toe = (position(humanoid, humanoid.rest, frame)[2] for frame in ("heel_l", "toe_l"))
+    heel, toe = (find_position(humanoid, humanoid.rest, frame)[2] for frame in ("heel_l", "toe_l"))
     assert heel + 0.05 < center[2] < toe - 0.08
     assert 0.52 < center[1] / 1.75 < 0.60
 
 
 def test_humanoid_arms_hang_next_to_the_body_with_soft_elbows(humanoid: Model) -> None:
-    shoulder, elbow, hand = (position(humanoid, humanoid.rest, frame) for frame in ("shoulder_l", "elbow_l", "hand_l"))
+    shoulder, elbow, hand = (
+        find_position(humanoid, humanoid.rest, frame) for frame in ("shoulder_l", "elbow_l", "hand_l")
+    )
     assert shoulder[0] < elbow[0] < shoulder[0] + 0.12
     assert hand[1] < elbow[1] < shoulder[1]
     assert hand[2] > elbow[2]
@@ -259,7 +261,7 @@ def test_humanoid_arms_hang_next_to_the_body_with_soft_elbows(humanoid: Model) -
 
 
 def test_humanoid_first_example_is_a_comfortable_reach(humanoid: Model) -> None:
-    arm = [position(humanoid, humanoid.rest, frame) for frame in ("shoulder_l", "elbow_l", "wrist_l", "hand_l")]
+    arm = [find_position(humanoid, humanoid.rest, frame) for frame in ("shoulder_l", "elbow_l", "wrist_l", "hand_l")]
     reach = sum(float(np.linalg.norm(b - a)) for a, b in pairwise(arm))
     distance = float(np.linalg.norm(np.array([0.40, 1.20, 0.30]) - arm[0]))
     assert 0.4 * reach < distance < 0.9 * reach
@@ -283,7 +285,7 @@ def test_humanoid_arm_swings_freely(
     q[7:] = 0.0
     q[humanoid.joint("shoulder_l").q] = np.radians(angles)
     np.testing.assert_array_equal(humanoid.clamp(q)[humanoid.joint("shoulder_l").q], np.radians(angles))
-    arm = position(humanoid, q, "elbow_l") - position(humanoid, q, "shoulder_l")
+    arm = find_position(humanoid, q, "elbow_l") - find_position(humanoid, q, "shoulder_l")
     np.testing.assert_allclose(arm / np.linalg.norm(arm), direction, atol=1e-3)
 
 
@@ -292,15 +294,15 @@ def test_humanoid_arm_swings_freely(
 
 def test_quadruped_stands_square() -> None:
     model = models.build("quadruped")
-    feet = np.array([position(model, model.rest, f"foot_{leg}") for leg in ("fl", "fr", "hl", "hr")])
-    toes = np.array([position(model, model.rest, f"toe_{leg}") for leg in ("fl", "fr", "hl", "hr")])
+    feet = np.array([find_position(model, model.rest, f"foot_{leg}") for leg in ("fl", "fr", "hl", "hr")])
+    toes = np.array([find_position(model, model.rest, f"toe_{leg}") for leg in ("fl", "fr", "hl", "hr")])
     np.testing.assert_allclose(feet[:, 1], 0.0, atol=1e-12)
     np.testing.assert_allclose(toes[:, 1], 0.0, atol=1e-12)
     center = model.center_of_mass(model.rest)
     assert feet[:, 2].min() < center[2] < feet[:, 2].max()
     # dogs carry about three fifths of their weight in front
     assert 0.55 < (center[2] - feet[2, 2]) / (feet[0, 2] - feet[2, 2]) < 0.7
-    assert 0.55 < position(model, model.rest, "scapula_fl")[1] < 0.65
+    assert 0.55 < find_position(model, model.rest, "scapula_fl")[1] < 0.65
     assert model.mass == pytest.approx(30.0)
 
 
@@ -310,7 +312,7 @@ TIPS = ("thumb_tip", "index_tip", "middle_tip", "ring_tip", "pinky_tip")
 def test_hand_proportions() -> None:
     model = models.build("hand")
     q = np.zeros(model.nq)
-    tips = {tip: position(model, q, tip) for tip in TIPS}
+    tips = {tip: find_position(model, q, tip) for tip in TIPS}
     # hand length (wrist to middle fingertip) of the 50th percentile man is near 0.19 m
     assert tips["middle_tip"][1] == pytest.approx(0.194, abs=0.005)
     assert [tip for tip, _ in sorted(tips.items(), key=lambda item: -item[1][0])] == list(TIPS)
@@ -324,7 +326,10 @@ def test_hand_fingers_curl_towards_the_palm() -> None:
         q = np.zeros(model.nq)
         for joint in ("mcp", "pip", "dip"):
             q[model.joint(f"{finger}_{joint}").q.start] = 0.5
-        assert position(model, q, f"{finger}_tip")[2] > position(model, np.zeros(model.nq), f"{finger}_tip")[2] + 0.03
+        assert (
+            find_position(model, q, f"{finger}_tip")[2]
+            > find_position(model, np.zeros(model.nq), f"{finger}_tip")[2] + 0.03
+        )
 
 
 @pytest.mark.parametrize("finger", ["index", "middle", "ring", "pinky"])
@@ -333,7 +338,7 @@ def test_hand_thumb_meets_each_finger(finger: str) -> None:
     model = models.build("hand")
     q = model.rest.copy()
     for _ in range(100):
-        gap = position(model, q, f"{finger}_tip") - position(model, q, "thumb_tip")
+        gap = find_position(model, q, f"{finger}_tip") - find_position(model, q, "thumb_tip")
         j = model.jacobian(q, "thumb_tip")[:3] - model.jacobian(q, f"{finger}_tip")[:3]
         q = model.clamp(q + j.T @ np.linalg.solve(j @ j.T + 1e-5 * np.eye(3), gap))
     assert np.linalg.norm(gap) < 1e-3

@@ -1,4 +1,4 @@
-"""Joints along a curve: the curve is SciPy's, the coordinate its arc length, the frame turns as specified."""
+"""Joints along a curve and bones that lengthen."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from bodies import random_path
 from poise import ModelBuilder
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals import Reach, Rest
 from poise.model import Path
 from poise.model.curves.path import EXACT
 
@@ -24,12 +25,12 @@ BEND = np.array([[0.0, 0, 0], [1, 0.4, 0], [2, -0.3, 0.5], [3, 0.2, 0.1]])
 RING = np.array([[1.0, 0, 0], [0, 1, 0.2], [-1, 0, 0], [0, -1, 0.2]])
 
 
-def wire(path: Any, **options: Any) -> poise.Model:
+def build_wire(path: Any, **options: Any) -> poise.Model:
     builder = ModelBuilder("wire").add_joint("bead", None, "path", path=path, **options)
     return builder.add_frame("tip", "bead", (0.0, 0.1, 0.2)).build()
 
 
-def spline_by_scipy(points: Floats, closed: bool) -> tuple[CubicSpline, Floats, Floats]:
+def draw_spline_by_scipy(points: Floats, closed: bool) -> tuple[CubicSpline, Floats, Floats]:
     """The spline over chords, and its arc length at many parameters, by brute force."""
     knots = np.vstack([points, points[:1]]) if closed else points
     u = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(knots, axis=0), axis=1))])
@@ -47,14 +48,14 @@ def spline_by_scipy(points: Floats, closed: bool) -> tuple[CubicSpline, Floats, 
 def test_a_spline_is_scipys_by_arc_length(seed: int, closed: bool) -> None:
     points = RING + np.random.default_rng(seed).normal(scale=0.15, size=(4, 3))
     path = Path(points, closed=closed, follow=False)
-    curve, fine, length = spline_by_scipy(points, closed)
+    curve, fine, length = draw_spline_by_scipy(points, closed)
     assert path.length == pytest.approx(length[-1], rel=1e-8)
     x = np.linspace(0.0, path.length, 400)
     there = curve(np.interp(x, length, fine))
-    np.testing.assert_allclose(wire(path).fk(x[:, None], "bead")[:, :3, 3], there, atol=2e-6)
+    np.testing.assert_allclose(build_wire(path).fk(x[:, None], "bead")[:, :3, 3], there, atol=2e-6)
     tangent = curve(np.interp(x, length, fine), 1)
     tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)
-    np.testing.assert_allclose(wire(path).jacobian(x[:, None], "bead")[:, :3, 0], tangent, atol=2e-5)
+    np.testing.assert_allclose(build_wire(path).jacobian(x[:, None], "bead")[:, :3, 0], tangent, atol=2e-5)
 
 
 @pytest.mark.slow
@@ -64,11 +65,11 @@ def test_the_coordinate_is_the_arc_length(seed: int) -> None:
     """The speed is one metre per metre within the stated bound, also between the places where it was looked at."""
     path = random_path(np.random.default_rng(seed))
     x = np.random.default_rng(seed).uniform(0.0, path.length, (500, 1))
-    J = wire(path).jacobian(x, "bead")
+    J = build_wire(path).jacobian(x, "bead")
     assert np.abs(np.linalg.norm(J[:, :3, 0], axis=1) - 1.0).max() < 2 * EXACT
     assert path.speed_error <= EXACT
     if path.follow:
-        ahead = wire(path).fk(x, "bead")[:, :3, :3] @ np.array(path.forward)
+        ahead = build_wire(path).fk(x, "bead")[:, :3, :3] @ np.array(path.forward)
         assert np.abs(ahead - J[:, :3, 0]).max() < 3 * EXACT
 
 
@@ -77,7 +78,7 @@ def test_the_coordinate_is_the_arc_length(seed: int) -> None:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_it_starts_at_the_first_point_and_has_no_gap(seed: int) -> None:
     path = random_path(np.random.default_rng(seed))
-    model = wire(path)
+    model = build_wire(path)
     first = model.fk(np.zeros(1), "bead")
     if not (path.closed and path.corner):  # there the first corner is rounded, and it starts where that ends
         np.testing.assert_allclose(first[:3, 3], path.points[0], atol=1e-12)
@@ -98,7 +99,7 @@ def test_it_starts_at_the_first_point_and_has_no_gap(seed: int) -> None:
 
 
 def test_two_points_are_a_rail() -> None:
-    rail = wire([[0.0, 0, 0], [0, 2, 0]])
+    rail = build_wire([[0.0, 0, 0], [0, 2, 0]])
     slide = ModelBuilder().add_joint("s", None, "prismatic", axis=(0, 1, 0)).build()
     for x in (0.0, 0.7, 2.0):
         np.testing.assert_allclose(rail.fk([x], "bead")[:3, 3], slide.fk([x], "s")[:3, 3], atol=1e-15)
@@ -111,7 +112,7 @@ def test_two_points_are_a_rail() -> None:
 def test_corners_of_a_polyline() -> None:
     """Sharp: the derivative is that of the line that begins there, at the end of the last. Rounded: an arc."""
     square = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]])
-    sharp = wire(Path(square, "polyline", follow=False))
+    sharp = build_wire(Path(square, "polyline", follow=False))
     np.testing.assert_array_equal(sharp.fk([1.0], "bead")[:3, 3], [1, 0, 0])
     np.testing.assert_array_equal(sharp.jacobian([1.0], "bead")[:3, 0], [0, 1, 0])
     np.testing.assert_array_equal(sharp.jacobian([1.0 - 1e-9], "bead")[:3, 0], [1, 0, 0])
@@ -120,9 +121,9 @@ def test_corners_of_a_polyline() -> None:
         Path(square, "polyline")
     rounded = Path(square, "polyline", corner=0.2)
     assert rounded.length == pytest.approx(2 - 0.4 + 0.2 * np.pi / 2, abs=1e-12)
-    middle = wire(rounded).fk([0.8 + 0.1 * np.pi / 2], "bead")
+    middle = build_wire(rounded).fk([0.8 + 0.1 * np.pi / 2], "bead")
     np.testing.assert_allclose(middle[:3, 3], [0.8 + 0.2 * np.sqrt(0.5), 0.2 - 0.2 * np.sqrt(0.5), 0], atol=1e-7)
-    np.testing.assert_allclose(wire(rounded).jacobian([0.8 + 0.1 * np.pi / 2], "bead")[5, 0], 1 / 0.2, rtol=1e-5)
+    np.testing.assert_allclose(build_wire(rounded).jacobian([0.8 + 0.1 * np.pi / 2], "bead")[5, 0], 1 / 0.2, rtol=1e-5)
     with pytest.raises(InvalidValue, match=r"corner is 2, too large between points 0 and 1; give at most 1"):
         Path(square, "polyline", corner=2.0)
     with pytest.raises(InvalidValue, match="turns back"):
@@ -133,7 +134,7 @@ def test_corners_of_a_polyline() -> None:
 
 
 def test_a_frame_that_does_not_follow_keeps_its_axes() -> None:
-    model = wire(Path(BEND, follow=False))
+    model = build_wire(Path(BEND, follow=False))
     x = np.linspace(0, model.upper[0], 20)[:, None]
     np.testing.assert_array_equal(model.fk(x, "bead")[:, :3, :3], np.broadcast_to(np.eye(3), (20, 3, 3)))
     np.testing.assert_array_equal(model.jacobian(x, "tip")[:, 3:], 0.0)
@@ -141,13 +142,13 @@ def test_a_frame_that_does_not_follow_keeps_its_axes() -> None:
 
 def test_a_free_frame_does_not_roll() -> None:
     """Its rate of turn has nothing along the tangent: the smallest turn that follows the curve."""
-    model = wire(Path(BEND))
+    model = build_wire(Path(BEND))
     J = model.jacobian(np.linspace(0, model.upper[0], 300)[:, None], "bead")[..., 0]
     assert np.abs((J[:, :3] * J[:, 3:]).sum(axis=1)).max() < 1e-4 * np.abs(J[:, 3:]).max()
 
 
 def test_what_a_closed_curve_leaves_over_is_spread_evenly() -> None:
-    model = wire(Path(RING, closed=True))
+    model = build_wire(Path(RING, closed=True))
     J = model.jacobian(np.linspace(0, model.joint("bead").path.length, 300)[:, None], "bead")[..., 0]
     roll = (J[:, :3] * J[:, 3:]).sum(axis=1)
     assert np.ptp(roll) < 1e-3 * np.abs(J[:, 3:]).max()
@@ -155,7 +156,7 @@ def test_what_a_closed_curve_leaves_over_is_spread_evenly() -> None:
 
 @pytest.mark.parametrize("far", [1e9, 1e15, 1e18, -1e18, 1e300])
 def test_a_closed_curve_is_never_left(far: float) -> None:
-    model = wire(Path(RING, closed=True))
+    model = build_wire(Path(RING, closed=True))
     curve = model.fk(np.linspace(0, model.joint("bead").path.length, 2000)[:, None], "bead")[:, :3, 3]
     place = model.fk(np.array([far]), "bead")[:3, 3]
     assert np.linalg.norm(curve - place, axis=1).min() < 1e-2
@@ -163,10 +164,10 @@ def test_a_closed_curve_is_never_left(far: float) -> None:
 
 def test_upright_as_a_train() -> None:
     path = Path(BEND, up=(0, 0, 1))
-    T = wire(path).fk(np.linspace(0, path.length, 200)[:, None], "bead")
+    T = build_wire(path).fk(np.linspace(0, path.length, 200)[:, None], "bead")
     np.testing.assert_allclose(T[:, 2, 1], 0.0, atol=1e-6)  # its y axis stays level
     assert (T[:, 2, 2] > 0.5).all()
-    camera = wire(Path(BEND, forward=(0, 0, -1), up=(0, 0, 1))).fk(np.array([[0.5]]), "bead")
+    camera = build_wire(Path(BEND, forward=(0, 0, -1), up=(0, 0, 1))).fk(np.array([[0.5]]), "bead")
     assert camera[0, 2, 1] > 0.5  # a camera that looks along -z has y up
     with pytest.raises(InvalidValue, match="runs along up"):
         Path([[0.0, 0, 0], [0, 0, 1]], up=(0, 0, 1))
@@ -178,7 +179,7 @@ def test_the_column_is_the_tangent_and_the_curvature_about_the_binormal() -> Non
     circle = 0.5 * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
     path = Path(circle, closed=True)
     assert path.length == pytest.approx(np.pi, rel=1e-5)
-    J = wire(path).jacobian(np.linspace(0, path.length, 100)[:, None], "bead")[..., 0]
+    J = build_wire(path).jacobian(np.linspace(0, path.length, 100)[:, None], "bead")[..., 0]
     np.testing.assert_allclose(J[:, 3:], np.broadcast_to([0, 0, 2.0], (100, 3)), atol=2e-2)
 
 
@@ -187,18 +188,18 @@ def test_the_column_is_the_tangent_and_the_curvature_about_the_binormal() -> Non
 
 @pytest.mark.slow
 def test_the_range_is_the_curve() -> None:
-    model = wire(BEND)
+    model = build_wire(BEND)
     assert model.lower[0] == 0.0
     assert model.upper[0] == model.joint("bead").path.length
     assert model.clamp([99.0])[0] == model.upper[0]
-    part = wire(BEND, lower=0.5, upper=1.5, rest=1.0)
+    part = build_wire(BEND, lower=0.5, upper=1.5, rest=1.0)
     assert (part.lower[0], part.upper[0], part.rest[0]) == (0.5, 1.5, 1.0)
-    assert wire(BEND, lower=0.5).rest[0] == 0.5
-    around = wire(Path(RING, closed=True))
+    assert build_wire(BEND, lower=0.5).rest[0] == 0.5
+    around = build_wire(Path(RING, closed=True))
     assert np.isinf([around.lower[0], around.upper[0]]).all()
-    assert wire(Path(RING, closed=True), lower=-1, upper=9).upper[0] == 9.0
+    assert build_wire(Path(RING, closed=True), lower=-1, upper=9).upper[0] == 9.0
     with pytest.raises(InvalidValue, match=r"upper is 99; its curve goes from 0 to"):
-        wire(BEND, upper=99)
+        build_wire(BEND, upper=99)
 
 
 @pytest.mark.parametrize(
@@ -214,22 +215,7 @@ def test_the_range_is_the_curve() -> None:
 )
 def test_invalid_paths_are_rejected_with_the_joints_name(path: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=rf"joint 'bead'.*{words}"):
-        wire(path)
-
-
-def test_other_errors() -> None:
-    with pytest.raises(InvalidValue, match="only a path joint has a path"):
-        ModelBuilder().add_joint("j", None, "revolute", path=BEND)
-    with pytest.raises(InvalidValue, match="shape is 'circle'"):
-        Path(BEND, "circle")
-    with pytest.raises(InvalidValue, match="forward"):
-        Path(BEND, forward=(0, 0, 0))
-    with pytest.raises(InvalidValue, match="only a polyline has corners"):
-        Path(BEND, corner=0.1)
-    with pytest.raises(InvalidValue, match="follow is 'yes'"):
-        Path(BEND, follow="yes")  # type: ignore[arg-type]
-    with pytest.raises(InvalidValue, match="3 to 2000 points"):
-        Path(BEND[:2], closed=True)
+        build_wire(path)
 
 
 @pytest.mark.slow
@@ -239,7 +225,7 @@ def test_a_path_is_a_value() -> None:
     assert hash(path) == hash(Path(BEND, up=(0, 0, 1)))
     assert path != Path(BEND)
     assert pickle.loads(pickle.dumps(path)) == path
-    model = wire(path)
+    model = build_wire(path)
     assert pickle.loads(pickle.dumps(model)) == model
     assert path.resize(2.0).length == pytest.approx(2 * path.length, rel=1e-9)
     np.testing.assert_array_equal(path.transform(0.5), model.fk([0.5], "bead"))
@@ -248,7 +234,7 @@ def test_a_path_is_a_value() -> None:
 
 
 def test_derived_models() -> None:
-    model = wire(BEND)
+    model = build_wire(BEND)
     still = model.locked({"bead": 1.2})
     np.testing.assert_allclose(still.fk(still.rest, "tip"), model.fk([1.2], "tip"), atol=1e-12)
     assert still.nv == 0
@@ -257,7 +243,7 @@ def test_derived_models() -> None:
     follower = ModelBuilder().add_joint("wheel", None, "revolute", lower=0, upper=4)
     follower.add_joint("rack", None, "path", path=[[0.0, 0, 0], [1, 0.2, 0], [2, 0, 0]], mimic=("wheel", 0.3, 0.1))
     led = follower.build()
-    alone = wire([[0.0, 0, 0], [1, 0.2, 0], [2, 0, 0]])
+    alone = build_wire([[0.0, 0, 0], [1, 0.2, 0], [2, 0, 0]])
     np.testing.assert_allclose(led.fk([2.0], "rack"), alone.fk([0.7], "bead"), atol=1e-12)
     np.testing.assert_allclose(led.jacobian([2.0], "rack")[:, 0], 0.3 * alone.jacobian([0.7], "bead")[:, 0], atol=1e-12)
 
@@ -268,3 +254,87 @@ def test_many_points_take_little_time_and_memory() -> None:
     path = Path(np.stack([np.cos(angles), np.sin(angles), 0.05 * angles], axis=1))
     assert len(path.pieces) < 4000
     assert path.speed_error <= EXACT
+
+
+# -------- Bones that lengthen: their end is a factor of their length away, transforms stay rigid, and shear is rejected
+
+
+def build_stretchy_arm(unit: float = 1.0, **options: float) -> poise.Model:
+    """Two bones of 0.3 m in a plane, each of which lengthens up to 1.5 times."""
+    b = ModelBuilder("arm")
+    ranges = {"lower": 0.7, "upper": 1.5} | options
+    b.add_joint("shoulder", None, "revolute", axis=(0, 0, 1), lower=-3, upper=3)
+    b.add_joint("upper_arm", "shoulder", "scale", axis=(1, 0, 0), length=0.3 * unit, **ranges)
+    b.add_joint("elbow", "upper_arm", "revolute", axis=(0, 0, 1), lower=0, upper=2.6)
+    b.add_joint("forearm", "elbow", "scale", axis=(1, 0, 0), length=0.3 * unit, **ranges)
+    return b.add_frame("hand", "forearm").build()
+
+
+def test_its_frame_is_the_end_of_the_bone() -> None:
+    model = build_stretchy_arm()
+    np.testing.assert_array_equal(model.rest, [0, 1, 0, 1])
+    np.testing.assert_allclose(model.fk(model.rest, "hand")[:3, 3], [0.6, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(model.fk([0, 1.5, 0, 1], "hand")[:3, 3], [0.75, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(model.fk([0, 1, np.pi / 2, 0.7], "hand")[:3, 3], [0.3, 0.21, 0], atol=1e-15)
+    np.testing.assert_allclose(
+        model.jacobian([0.4, 1.2, 0, 1], "hand")[:, 1], [0.3 * np.cos(0.4), 0.3 * np.sin(0.4), 0, 0, 0, 0]
+    )
+
+
+def test_transforms_stay_rigid() -> None:
+    model = build_stretchy_arm()
+    R = model.fk(model.random(np.random.default_rng(0), 50))[..., :3, :3]
+    np.testing.assert_allclose(R @ R.swapaxes(-1, -2), np.broadcast_to(np.eye(3), R.shape), atol=1e-14)
+
+
+def test_it_reaches_farther_than_its_bones_and_keeps_its_range() -> None:
+    model = build_stretchy_arm()
+    stiff = model.locked({"upper_arm": 1.0, "forearm": 1.0})
+    target = (0.75, 0.2, 0)
+    assert not poise.solve(stiff, Reach("hand", target)).reached
+    solution = poise.solve(model, [Reach("hand", target), Rest(weight=0.01)])
+    assert solution.reached
+    assert (solution.q >= model.lower).all()
+    assert (solution.q <= model.upper).all()
+    far = poise.solve(model, Reach("hand", (2.0, 0, 0)))
+    assert not far.reached
+    assert far.status is poise.Status.UNREACHABLE
+    np.testing.assert_allclose(far.q[[1, 3]], 1.5)
+    assert "times its length" in far.why()
+    assert "deg" not in far.why()
+
+
+def test_bodies_of_any_size_stretch_alike() -> None:
+    """A factor has no unit: a body of micrometres takes the steps that one of metres takes."""
+    answers = []
+    for unit in (1e-6, 1e-2, 1.0):
+        model = build_stretchy_arm(unit)
+        answers.append(poise.solve(model, Reach("hand", (0.5 * unit, 0.5 * unit, 0))))
+        assert answers[-1].reached
+    np.testing.assert_allclose(answers[0].q, answers[1].q, atol=1e-6)
+    np.testing.assert_allclose(answers[2].q, answers[1].q, atol=1e-6)
+    assert len({answer.steps for answer in answers}) == 1
+
+
+def test_one_number_for_a_whole_limb() -> None:
+    """Followers stretch with their leader, each by its own length."""
+    b = ModelBuilder("limb").add_joint("upper", None, "scale", axis=(1, 0, 0), length=0.3)
+    b.add_joint("lower", "upper", "scale", axis=(1, 0, 0), length=0.2, mimic="upper")
+    model = b.build()
+    assert model.nv == 1
+    np.testing.assert_allclose(model.fk([1.4], "lower")[0, 3], 1.4 * 0.5)
+    np.testing.assert_allclose(model.jacobian([1.4], "lower")[0, 0], 0.5)
+
+
+def test_a_scale_joint_has_its_length_range_and_text() -> None:
+    model = build_stretchy_arm()
+    joint = model.joint("upper_arm")
+    assert (joint.lower, joint.upper, joint.length) == (0.7, 1.5, 0.3)
+    assert "length 0.3 m at 1" in str(joint)
+    assert "degrees" not in str(joint)
+    assert not model.turns[1]
+    assert not model.slides[1]
+    default = ModelBuilder().add_joint("b", None, "scale", length=1.0).build()
+    assert (default.lower[0], default.upper[0], default.rest[0]) == (0.5, 2.0, 1.0)
+    assert ModelBuilder().add_joint("b", None, "scale", length=1.0, lower=1.2).build().rest[0] == 1.2
+    assert model.length == pytest.approx(0.9)

@@ -36,7 +36,7 @@ def panda() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     return model, [Reach(tool, np.eye(4), tolerance=(1e-4, 1e-3))], {tool: targets}
 
 
-def mixed() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+def draw_mixed() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     """Transforms of which no pose reaches about half."""
     model, goals, targets = panda()
     (tool,) = targets
@@ -44,7 +44,7 @@ def mixed() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     return model, goals, targets
 
 
-def six() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+def build_six_joints() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     """Transforms of a six-axis arm, of which some are out of reach; its nearest branches answer most rows."""
     model = poise.load("ur5e")
     tool = model.frames[-1]
@@ -67,14 +67,14 @@ def tree() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     return model, [Reach(n, np.zeros(3)) for n in names], {}
 
 
-def turned() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+def turn_goals() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     model = poise.load("iiwa14")
     tool = model.frames[-1]
     targets = model.fk(model.random(np.random.default_rng(2), ROWS), tool)[:, :3, :3]
     return model, [Orient(tool, np.eye(3), axes="xz"), Rest()], {tool: targets}
 
 
-def gazing() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+def make_gaze() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     """A figure that looks, leans and reaches, also in the coordinates of its own chest."""
     model = poise.load("humanoid")
     bodies = model.integrate(model.rest, np.random.default_rng(4).uniform(-0.2, 0.2, (ROWS, model.nv)))
@@ -94,7 +94,7 @@ def gazing() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     return model, goals, targets
 
 
-def rested(make: Callable[[], tuple[poise.Model, list[Goal], dict[str, Any]]]) -> Any:
+def rest_goals(make: Callable[[], tuple[poise.Model, list[Goal], dict[str, Any]]]) -> Any:
     """The same problem with a posture."""
 
     def make_rested() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
@@ -104,8 +104,20 @@ def rested(make: Callable[[], tuple[poise.Model, list[Goal], dict[str, Any]]]) -
     return make_rested
 
 
-RESTED = {"panda": rested(panda), "six": rested(six), "humanoid": rested(humanoid), "turned": turned}
-PROBLEMS = {"panda": panda, "mixed": mixed, "six": six, "humanoid": humanoid, "turned": turned, "gazing": gazing}
+RESTED = {
+    "panda": rest_goals(panda),
+    "six": rest_goals(build_six_joints),
+    "humanoid": rest_goals(humanoid),
+    "turned": turn_goals,
+}
+PROBLEMS = {
+    "panda": panda,
+    "mixed": draw_mixed,
+    "six": build_six_joints,
+    "humanoid": humanoid,
+    "turned": turn_goals,
+    "gazing": make_gaze,
+}
 
 
 def prepare(model: poise.Model, goals: list[Goal], **options: Any) -> poise.Solver:
@@ -115,7 +127,7 @@ def prepare(model: poise.Model, goals: list[Goal], **options: Any) -> poise.Solv
     return solver
 
 
-def finely(goal: Any) -> Goal:
+def refine(goal: Any) -> Goal:
     """The goal with tolerances beyond float."""
     return goal if isinstance(goal, Rest) else replace(goal, tolerance=FINE if isinstance(goal, Reach) else FINE[1])
 
@@ -219,7 +231,7 @@ def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_double_refines_beyond_the_precision_of_float(name: str, build: Build) -> None:
     model, goals, targets = PROBLEMS[name]()
-    fine = [finely(goal) for goal in goals]
+    fine = [refine(goal) for goal in goals]
     solver = prepare(model, fine, restarts=12)
     starts = np.tile(model.rest, (ROWS, 1))
     starts[7, -1] = np.nan
@@ -340,7 +352,7 @@ def compile_kernels(problem: DeviceProblem, goals: int, names: list[str], *optio
 
 @pytest.mark.nvrtc
 def test_the_branches_of_six_joints_compile_for_a_gpu() -> None:
-    model, goals, _ = six()
+    model, goals, _ = build_six_joints()
     problem = DeviceProblem(prepare(model, goals).problem)
     names = list_kernels(problem.tables[0])
     assert set(PLACING) < set(names)
@@ -371,7 +383,7 @@ def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], No
 @pytest.mark.nvrtc
 @pytest.mark.parametrize("balances", [False, True])
 def test_teams_compile_for_a_gpu(balances: bool) -> None:
-    model, goals, _ = gazing()
+    model, goals, _ = make_gaze()
     goals += [Balance(["foot_l", "foot_r"])] if balances else []
     assert list_kernels(DeviceProblem(prepare(model, goals).problem).tables[0]) == TEAM_KERNELS
     problem = DeviceProblem(prepare(model, [*goals, Rest()]).problem)

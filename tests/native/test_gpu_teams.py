@@ -16,7 +16,7 @@ def humanoid() -> poise.Solver:
     return poise.Solver(poise.load("humanoid"), [*goals, Reach("hand_r", np.zeros(3), relative_to="chest", priority=2)])
 
 
-def geared() -> poise.Solver:
+def build_geared() -> poise.Solver:
     """Three hinges, of which the last follows the first."""
     builder = poise.ModelBuilder("geared")
     builder.add_joint("a", None, "revolute")
@@ -25,7 +25,7 @@ def geared() -> poise.Solver:
     return poise.Solver(builder.add_frame("tip", "c", (1, 0, 0)).build(), Reach("tip", np.zeros(3)))
 
 
-SOLVERS = {"humanoid": humanoid, "geared": geared}
+SOLVERS = {"humanoid": humanoid, "geared": build_geared}
 
 
 @pytest.mark.parametrize("name", SOLVERS)

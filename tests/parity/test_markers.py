@@ -14,7 +14,7 @@ from tiers import mostly_slow
 NOISE = 0.004  # [m]
 
 
-def markers(model: poise.Model, count: int, seed: int, noise: float) -> tuple[list[Reach], dict[str, Any]]:
+def draw_markers(model: poise.Model, count: int, seed: int, noise: float) -> tuple[list[Reach], dict[str, Any]]:
     """Goals for points all over the body in a random pose near rest, off by `noise`, and where they should be."""
     rng = np.random.default_rng(seed)
     q = model.clamp(model.integrate(np.array(model.rest), rng.normal(scale=0.15, size=model.nv)))
@@ -27,7 +27,7 @@ def markers(model: poise.Model, count: int, seed: int, noise: float) -> tuple[li
     return goals, targets
 
 
-def residuals(model: poise.Model, goals: list[Reach], targets: dict[str, Any], q: Any) -> Any:
+def find_residuals(model: poise.Model, goals: list[Reach], targets: dict[str, Any], q: Any) -> Any:
     """Where each marker is, less where it should be [m]."""
     T = {goal.frame: model.fk(q, goal.frame) for goal in goals}
     parts = [T[g.frame][:3, :3] @ g.point + T[g.frame][:3, 3] - targets[g.name] for g in goals]
@@ -40,10 +40,10 @@ def residuals(model: poise.Model, goals: list[Reach], targets: dict[str, Any], q
 def test_exact_markers_are_met(name: str, count: int) -> None:
     model = poise.load(name)
     for seed in range(3):
-        goals, targets = markers(model, count, seed, 0.0)
+        goals, targets = draw_markers(model, count, seed, 0.0)
         solution = poise.solve(model, goals)
         assert solution.reached
-        assert np.abs(residuals(model, goals, targets, solution.q)).max() < 1.1e-6
+        assert np.abs(find_residuals(model, goals, targets, solution.q)).max() < 1.1e-6
 
 
 @pytest.mark.parametrize("name", mostly_slow(["panda", "humanoid"], 1))
@@ -51,13 +51,13 @@ def test_noisy_markers_are_fitted_as_scipy_does(name: str) -> None:
     optimize = pytest.importorskip("scipy.optimize")
     model = poise.load(name)
     for seed in range(3):
-        goals, targets = markers(model, 60, seed, NOISE)
+        goals, targets = draw_markers(model, 60, seed, NOISE)
         ours = poise.solve(model, goals, restarts=0, max_steps=300)
         np.testing.assert_allclose(model.clamp(ours.q), ours.q, atol=1e-12)
-        mine = float((residuals(model, goals, targets, ours.q) ** 2).sum())
+        mine = float((find_residuals(model, goals, targets, ours.q) ** 2).sum())
 
         def cost(dv: Any, goals: Any = goals, targets: Any = targets, q: Any = ours.q) -> Any:
-            return residuals(model, goals, targets, model.clamp(model.integrate(q, dv)))
+            return find_residuals(model, goals, targets, model.clamp(model.integrate(q, dv)))
 
         theirs = optimize.least_squares(cost, np.zeros(model.nv), xtol=1e-12, ftol=1e-12, gtol=1e-12)
         assert mine <= 2 * theirs.cost * (1 + 1e-3)
@@ -66,8 +66,8 @@ def test_noisy_markers_are_fitted_as_scipy_does(name: str) -> None:
 @pytest.mark.slow
 def test_a_batch_of_markers_is_what_one_by_one_gives() -> None:
     model = poise.load("panda")
-    rows = [markers(model, 12, seed, NOISE)[1] for seed in range(6)]
-    goals = markers(model, 12, 0, NOISE)[0]
+    rows = [draw_markers(model, 12, seed, NOISE)[1] for seed in range(6)]
+    goals = draw_markers(model, 12, 0, NOISE)[0]
     batch = poise.solve_batch(model, goals, {g.name: np.array([r[g.name] for r in rows]) for g in goals}, restarts=0)
     solver = poise.Solver(model, goals, restarts=0)
     for k, row in enumerate(rows):

@@ -30,7 +30,7 @@ def body(request: pytest.FixtureRequest) -> PinocchioBody:
     return PinocchioBody(random_model(int(name[6:])) if name in RANDOM else poise.load(name))
 
 
-def moments(body: PinocchioBody, count: int = 5) -> Iterator[tuple[Floats, Floats]]:
+def find_moments(body: PinocchioBody, count: int = 5) -> Iterator[tuple[Floats, Floats]]:
     rng = np.random.default_rng(11)
     yield body.ours.rest, np.ones(body.ours.nv)
     for _ in range(count):
@@ -38,7 +38,7 @@ def moments(body: PinocchioBody, count: int = 5) -> Iterator[tuple[Floats, Float
 
 
 def test_fk(body: PinocchioBody) -> None:
-    for q, _ in moments(body):
+    for q, _ in find_moments(body):
         pin.framesForwardKinematics(body.model, body.data, body.q_there(q))
         theirs = [body.data.oMf[body.model.getFrameId(name)].homogeneous for name in body.ours.frames]
         close(body.ours.fk(q), np.array(theirs), TOLERANCE)
@@ -46,7 +46,7 @@ def test_fk(body: PinocchioBody) -> None:
 
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_jacobian(body: PinocchioBody, reference: str) -> None:
-    for q, _ in moments(body):
+    for q, _ in find_moments(body):
         there, rates = body.q_there(q), body.rates(q)
         for name in body.ours.frames:
             index = body.model.getFrameId(name)
@@ -56,7 +56,7 @@ def test_jacobian(body: PinocchioBody, reference: str) -> None:
 
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_jacobian_dot(body: PinocchioBody, reference: str) -> None:
-    for q, v in moments(body):
+    for q, v in find_moments(body):
         there, rates, rates_dot = body.q_there(q), body.rates(q), body.rates_dot(q, v)
         pin.computeJointJacobiansTimeVariation(body.model, body.data, there, rates @ v)
         pin.updateFramePlacements(body.model, body.data)
@@ -73,7 +73,7 @@ def test_center_of_mass(body: PinocchioBody) -> None:
         pytest.skip("a body without mass")
     still = sum((mass for mass, _ in body.still), 0.0)
     moment = sum((mass * place for mass, place in body.still), np.zeros(3))
-    for q, _ in moments(body):
+    for q, _ in find_moments(body):
         there = body.q_there(q)
         moving = body.ours.mass - still
         theirs = (moving * pin.centerOfMass(body.model, body.data, there) + moment) / body.ours.mass

@@ -23,7 +23,7 @@ ROWS = 40
 LIMBS = 6
 
 
-def limbs(model: poise.Model) -> Iterator[str]:
+def list_limbs(model: poise.Model) -> Iterator[str]:
     """Frames at the ends, one for each last moving joint."""
     parents = {model.frame(name).parent for name in model.frames}
     seen: set[str] = set()
@@ -54,7 +54,7 @@ def test_every_limb_reaches_its_own_poses(closing_table: Callable[[str, str], No
             continue
         read += 1
         q = model.random(np.random.default_rng(0), ROWS)
-        for end in list(limbs(model))[:LIMBS]:
+        for end in list(list_limbs(model))[:LIMBS]:
             batch = poise.solve_batch(model, Reach(end, np.eye(4), tolerance=(1e-4, 1e-3)), model.fk(q, end))
             count += ROWS
             missed += [f"{path.stem}: {end}"] * int((~batch.reached).sum())

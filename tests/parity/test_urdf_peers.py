@@ -19,24 +19,24 @@ TOLERANCE = 1e-10
 TABLE: dict[str, str] = {}
 
 
-def label(path: Path) -> str:
+def name_case(path: Path) -> str:
     return f"{path.parents[1].name}/{path.stem}"
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not ROBOTS, reason="the package example-robot-data is not installed")
-@pytest.mark.parametrize("path", ROBOTS, ids=label)
+@pytest.mark.parametrize("path", ROBOTS, ids=name_case)
 def test_real_robots(path: Path, closing_table: Callable[[str, str], None]) -> None:
     if refuses(path):
         with pytest.raises(FormatError) as caught:
             poise.load(path)
-        TABLE[label(path)] = f"refused by both: {caught.value.message[:80]}"
+        TABLE[name_case(path)] = f"refused by both: {caught.value.message[:80]}"
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FormatWarning)
             model = poise.load(path)
         worst = worst_difference(model, path)
-        TABLE[label(path)] = f"{len(model.joints):4d} joints {model.nv:4d} DOF   worst {worst:.1e}"
+        TABLE[name_case(path)] = f"{len(model.joints):4d} joints {model.nv:4d} DOF   worst {worst:.1e}"
         assert worst < TOLERANCE
     rows = "\n".join(f"{name:60s} {row}" for name, row in TABLE.items())
     closing_table("URDFs of example-robot-data beside Pinocchio", rows)

@@ -13,7 +13,6 @@ import pytest
 import poise
 from bvh_oracle import Bone, text_of
 from gltf_files import File
-from poise.errors import InvalidModel, InvalidValue
 from poise.goals import LookAt, Reach, Rest
 from poise.kinematics import manipulability
 from poise.methods import Scipy, Sequential
@@ -42,13 +41,13 @@ FRAMES = 4
 ARM = ("LeftArm", "LeftForeArm", "LeftHand")
 
 
-def shifts() -> dict[str, np.ndarray]:
+def draw_shifts() -> dict[str, np.ndarray]:
     """The translations of every bone over a clip that stretches all of them, a little differently in each frame."""
     rng = np.random.default_rng(5)
     return {name: np.array(at) * rng.uniform(0.9, 1.1, (FRAMES, 1)) for name, (_, at) in TREE.items()}
 
 
-def bvh(folder: Path) -> Path:
+def write_bvh(folder: Path) -> Path:
     """Six channels on every bone."""
     made: dict[str, Bone] = {}
     for name, (parent, at) in TREE.items():
@@ -56,7 +55,7 @@ def bvh(folder: Path) -> Path:
         made[name] = Bone(name, at, SIX, end=(0.0, 0.0, 0.1) if leaf else None)
         if parent is not None:
             made[parent].children.append(made[name])
-    order, moved, rng = walk(made["Hips"]), shifts(), np.random.default_rng(6)
+    order, moved, rng = walk(made["Hips"]), draw_shifts(), np.random.default_rng(6)
     rows = [np.concatenate([[*moved[name][k], *rng.uniform(-20, 20, 3)] for name in order]) for k in range(FRAMES)]
     path = folder / "person.bvh"
     path.write_text(text_of(made["Hips"], np.array(rows)))
@@ -67,9 +66,9 @@ def walk(bone: Bone) -> list[str]:
     return [bone.name, *(name for child in bone.children for name in walk(child))]
 
 
-def glb(folder: Path) -> Path:
+def write_glb(folder: Path) -> Path:
     """A skin whose clip shifts and turns every bone."""
-    names, rng, moved = list(TREE), np.random.default_rng(7), shifts()
+    names, rng, moved = list(TREE), np.random.default_rng(7), draw_shifts()
     nodes: list[dict[str, Any]] = [{"name": name, "translation": list(at)} for name, (_, at) in TREE.items()]
     for i, (parent, _) in enumerate(TREE.values()):
         if parent is not None:
@@ -84,17 +83,17 @@ def glb(folder: Path) -> Path:
     return file.glb(folder / "person.glb")
 
 
-@pytest.fixture(params=[bvh, glb], ids=["bvh", "glb"])
+@pytest.fixture(params=[write_bvh, write_glb], ids=["bvh", "glb"])
 def clip(request: pytest.FixtureRequest, tmp_path: Path) -> poise.Motion:
     return poise.load_motion(request.param(tmp_path))
 
 
-def locked(model: poise.Model) -> np.ndarray:
+def find_locked(model: poise.Model) -> np.ndarray:
     """Where the locked numbers of q are."""
     return np.concatenate([np.arange(model.nq)[joint.q] for joint in model.joints if joint.locked])
 
 
-def length(model: poise.Model, q: np.ndarray, *bones: str) -> float:
+def measure_length(model: poise.Model, q: np.ndarray, *bones: str) -> float:
     """Of some bones, each from its parent, in a row."""
     at = {name: model.fk(q, name)[:3, 3] for name in model.frames}
     return math.fsum(float(np.linalg.norm(at[name] - at[str(TREE[name][0])])) for name in bones)
@@ -117,7 +116,7 @@ def test_translations_below_the_root_are_locked(clip: poise.Motion) -> None:
 
 def test_the_clip_still_moves_them(clip: poise.Motion) -> None:
     for k in range(FRAMES):
-        for name, places in shifts().items():
+        for name, places in draw_shifts().items():
             parent = TREE[name][0]
             if parent is None:
                 continue
@@ -157,7 +156,7 @@ def test_a_node_above_the_bones_that_a_clip_shifts_is_free(tmp_path: Path) -> No
 # ------------------------------------------------------------------------------------------------ no bit changes
 
 
-def some_goals(model: poise.Model, rng: np.random.Generator) -> list[poise.goals.Goal]:
+def draw_goals(model: poise.Model, rng: np.random.Generator) -> list[poise.goals.Goal]:
     there = model.fk(model.random(rng), "LeftHand")[:3, 3]
     return [Reach("LeftHand", there), Reach("RightFoot", model.fk(model.rest, "RightFoot")[:3, 3], priority=0)]
 
@@ -181,9 +180,9 @@ WAYS: dict[str, Callable[[poise.Model, list[Any], np.ndarray], np.ndarray]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_no_bone_changes_by_one_bit(clip: poise.Motion, way: str) -> None:
     model, rng = clip.model, np.random.default_rng(11)
-    at = locked(model)
+    at = find_locked(model)
     for q in clip.q:
-        found = WAYS[way](model, some_goals(model, rng), q)
+        found = WAYS[way](model, draw_goals(model, rng), q)
         np.testing.assert_array_equal(found.reshape(-1, model.nq)[0, at], q[at])
 
 
@@ -192,7 +191,7 @@ def test_no_bone_changes_while_a_rig_is_dragged(clip: poise.Motion) -> None:
     model = clip.model
     rig = poise.Rig(model, clip.q[1])
     rig.pin("foot_l")
-    at, hand = locked(model), rig.pose.position("LeftHand")
+    at, hand = find_locked(model), rig.pose.position("LeftHand")
     rig.freeze("Head")
     for k in range(1, 40):
         q = rig.drag("hand_l", hand + k * np.array([0.05, 0.0, 0.02])).q
@@ -202,7 +201,7 @@ def test_no_bone_changes_while_a_rig_is_dragged(clip: poise.Motion) -> None:
 
 
 def test_a_random_pose_has_bones_of_their_rest_length(clip: poise.Motion) -> None:
-    at = locked(clip.model)
+    at = find_locked(clip.model)
     many = clip.model.random(np.random.default_rng(0), 20)
     np.testing.assert_array_equal(many[:, at], np.broadcast_to(clip.model.rest[at], (20, len(at))))
 
@@ -223,7 +222,7 @@ def test_what_bones_cannot_span_is_proved_out_of_reach(clip: poise.Motion) -> No
     """Two targets 5 cm farther apart than the arm is long in this frame, and 5 cm nearer; alone and in a batch."""
     model = clip.model
     shoulder = clip.model.fk(clip.q, "LeftArm")[:, :3, 3]
-    arm = np.array([length(model, q, "LeftForeArm", "LeftHand") for q in clip.q])
+    arm = np.array([measure_length(model, q, "LeftForeArm", "LeftHand") for q in clip.q])
     goals = [Reach("LeftArm", shoulder[0]), Reach("LeftHand", shoulder[0])]
     for more, status in ((0.05, "unreachable"), (-0.05, "reached")):
         hand = shoulder + (arm + more)[:, None] * np.array([0.6, 0.0, 0.8])
@@ -244,7 +243,7 @@ def test_named_joints_may_stretch(clip: poise.Motion) -> None:
     far = clip.model.fk(clip.q[0], "LeftArm")[:3, 3] + [0.0, 0.0, 1.5]
     found = poise.solve(model, Reach("LeftHand", far), clip.q[0], joints=named)
     assert found.reached
-    others = np.setdiff1d(locked(model), np.arange(model.nq)[model.joint("LeftHand_position").q])
+    others = np.setdiff1d(find_locked(model), np.arange(model.nq)[model.joint("LeftHand_position").q])
     np.testing.assert_array_equal(found.q[others], clip.q[0][others])
     assert not poise.solve(model, Reach("LeftHand", far), clip.q[0], joints=list(ARM)).reached
 
@@ -280,21 +279,6 @@ def test_a_builder_locks_joints() -> None:
     assert longer.status.value == "unreachable"
     assert poise.solve(model, Reach("tip", (0.0, 1.2, 0.0)), joints=["shoulder", "tube"]).reached
     assert not model.locked({"tube": 0.5}).joint("tube").locked
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "kind_of_error", "words"),
-    [
-        ("fixed", {}, InvalidValue, "does not move"),
-        ("prismatic", {"mimic": ("a", 1.0, 0.0)}, InvalidModel, "follows 'a'"),
-        ("prismatic", {"locked": "yes"}, InvalidValue, "True or False"),
-    ],
-)
-def test_what_cannot_be_locked(
-    kind: str, options: dict[str, object], kind_of_error: type[Exception], words: str
-) -> None:
-    with pytest.raises(kind_of_error, match=words):
-        poise.ModelBuilder("x").add_joint("b", None, kind, **{"locked": True, **options})
 
 
 @pytest.mark.slow

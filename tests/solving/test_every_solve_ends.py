@@ -31,7 +31,7 @@ UNASKED = 6  # poses between two questions whether the solve has to end, for eac
 # ------------------------------------------------------------------------------------------ the sources
 
 
-def open_loops() -> Iterator[tuple[str, str, str]]:
+def list_open_loops() -> Iterator[tuple[str, str, str]]:
     """Every loop of the native code that does not count: where it is, the line before, the line."""
     for path in sorted([*NATIVE.rglob("*.h"), *NATIVE.rglob("*.cpp"), *NATIVE.rglob("*.cu")]):
         lines = path.read_text().splitlines()
@@ -42,7 +42,7 @@ def open_loops() -> Iterator[tuple[str, str, str]]:
 
 
 def test_a_loop_that_does_not_count_says_why_it_ends() -> None:
-    loops = list(open_loops())
+    loops = list(list_open_loops())
     assert loops
     for where, before, line in loops:
         assert "// ends: " in before, f"{where}: {line.strip()}"
@@ -51,7 +51,7 @@ def test_a_loop_that_does_not_count_says_why_it_ends() -> None:
 # ------------------------------------------------------------------------------------------ steps
 
 
-def far_goals(model: poise.Model, rng: np.random.Generator) -> list[Goal]:
+def draw_far_goals(model: poise.Model, rng: np.random.Generator) -> list[Goal]:
     """One to three points up to 1e9 lengths away, of any weight, on any level, some with a loose tolerance."""
     goals: list[Goal] = []
     for k in range(int(rng.integers(1, 4))):
@@ -64,7 +64,7 @@ def far_goals(model: poise.Model, rng: np.random.Generator) -> list[Goal]:
     return [*goals, Rest()] if rng.random() < 0.2 else goals
 
 
-def wild_options(rng: np.random.Generator) -> dict[str, Any]:
+def draw_options(rng: np.random.Generator) -> dict[str, Any]:
     """Any mode, few or many steps and searches, steps down to a millionth of a radian."""
     return {
         "mode": str(rng.choice(MODES)),
@@ -75,14 +75,14 @@ def wild_options(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def most_poses(model: poise.Model, options: dict[str, Any], searches: int) -> int:
+def count_most_poses(model: poise.Model, options: dict[str, Any], searches: int) -> int:
     """Every step looks at so many poses at most: dampings that are tried, and Newton's conjugate gradients."""
     steps = options["max_steps"] * searches + 30 * searches + 30
     return int(steps * (150 + 10 * (model.nv + 3)))
 
 
 @contextmanager
-def alarm(seconds: float, then: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+def set_alarm(seconds: float, then: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Calls `then` after some time, as Ctrl-C would."""
     if not hasattr(signal, "setitimer"):
         pytest.skip("no timers here")
@@ -105,14 +105,14 @@ def test_wild_problems_end_within_their_steps(block: int) -> None:
     for seed in range(200 * block, 200 * (block + 1)):
         rng = np.random.default_rng(seed)
         model = random_model(seed, int(rng.integers(2, 6)))
-        options = wild_options(rng)
-        with alarm(60, give_up):
-            goals = far_goals(model, rng)
+        options = draw_options(rng)
+        with set_alarm(60, give_up):
+            goals = draw_far_goals(model, rng)
             solver = poise.Solver(model, goals, **options)
             solution = solver.solve(np.asarray(model.random(rng)))
         poses, unasked = solver.problem.effort()
         assert solution.steps <= options["max_steps"] * solution.searches, seed
-        assert poses <= most_poses(model, options, solution.searches), seed
+        assert poses <= count_most_poses(model, options, solution.searches), seed
         assert unasked <= UNASKED * len({goal.priority for goal in goals}), seed
 
 
@@ -123,13 +123,13 @@ def test_a_translation_to_a_distant_target(mode: str) -> None:
     builder.add_joint("turn", "slide", "revolute", offset=(0.3, 0, 0), axis=(0, 0, 1), lower=-1, upper=1)
     model = builder.add_frame("tip", "turn", (0.3, 0, 0)).build()
     for far in 10.0 ** np.arange(1, 10):
-        with alarm(60, give_up):
+        with set_alarm(60, give_up):
             solution = poise.solve(model, Reach("tip", (far * model.length, 1, 0)), mode=mode)
         assert solution.steps <= 200 * solution.searches
 
 
 def test_millimetres_for_metres_and_tiny_steps() -> None:
-    with alarm(60, give_up):
+    with set_alarm(60, give_up):
         far = poise.solve(poise.load("humanoid"), Reach("hand_l", (1000, 1, 0)))
         slow = poise.solve(poise.load("panda"), Reach("panda_hand_tcp", (0.3, 0.5, 0.4)), step_limit=0.0007)
     for solution in (far, slow):
@@ -139,7 +139,7 @@ def test_millimetres_for_metres_and_tiny_steps() -> None:
 def test_one_bad_row_does_not_hold_a_batch() -> None:
     model, targets = poise.load("humanoid"), np.tile([0.3, 0.4, 1.2], (40, 1))
     targets[7] = 1000, 1, 0
-    with alarm(120, give_up):
+    with set_alarm(120, give_up):
         batch = poise.solve_batch(model, Reach("hand_l", np.zeros(3)), {"hand_l": targets}, restarts=3)
     assert not batch.reached[7]
     assert (batch.steps <= 200 * batch.searches).all()
@@ -182,12 +182,12 @@ def test_levels_share_the_steps_of_a_search(most: int, mode: str) -> None:
 # ------------------------------------------------------------------------------------------ calling it off
 
 
-def endless() -> dict[str, Any]:
+def make_endless() -> dict[str, Any]:
     """A search that would take hours: a goal out of reach that is never given up."""
     return {"method": LM(stall_steps=10**8), "max_steps": 10**8, "restarts": 0, "step_limit": 1e-9}
 
 
-def interrupt(_number: int, _frame: FrameType | None) -> None:
+def raise_interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
@@ -196,8 +196,8 @@ def interrupt(_number: int, _frame: FrameType | None) -> None:
 def test_ctrl_c_is_handled(levels: int) -> None:
     model = poise.load("panda")
     goals = [Reach("panda_hand_tcp", (0.3, 0.5, 0.4)), Reach("panda_link4", (0, 0, 2.0), priority=levels - 1)]
-    solver = poise.Solver(model, goals, **endless())
-    with pytest.raises(KeyboardInterrupt), alarm(0.3, interrupt):
+    solver = poise.Solver(model, goals, **make_endless())
+    with pytest.raises(KeyboardInterrupt), set_alarm(0.3, raise_interrupt):
         solver.solve()
     assert solver.model is model
 
@@ -207,8 +207,8 @@ def test_ctrl_c_is_handled(levels: int) -> None:
 def test_ctrl_c_is_handled_by_a_batch(rows: int) -> None:
     model, targets = poise.load("panda"), np.tile([0.3, 0.5, 0.4], (rows, 1))
     begun = time.process_time()
-    with pytest.raises(KeyboardInterrupt), alarm(0.3, interrupt):
-        poise.solve_batch(model, Reach("panda_hand_tcp", np.zeros(3)), {"panda_hand_tcp": targets}, **endless())
+    with pytest.raises(KeyboardInterrupt), set_alarm(0.3, raise_interrupt):
+        poise.solve_batch(model, Reach("panda_hand_tcp", np.zeros(3)), {"panda_hand_tcp": targets}, **make_endless())
     assert time.process_time() - begun < 10.0  # and not when the search has made all its steps
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import poise
 import why_cases
+from bodies import build_two_links
 from poise import Status
 from poise.diagnosis import ActiveLimit, CauseKind, Explanation, WayOutKind
 from poise.diagnosis.relax import Relaxation
@@ -18,7 +19,7 @@ from poise.diagnosis.sentences import CAUSES, WAYS_OUT
 from poise.goals import HalfSpace, Reach
 from poise.limits import Clearance
 from poise.studio.panel.failure_help import find_reason
-from why_cases import CASES, GOLDEN, RECORDS, arm, find, tell, tell_records
+from why_cases import CASES, GOLDEN, RECORDS, find, tell, tell_records
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
@@ -33,14 +34,14 @@ def found(solutions: dict[str, poise.Solution]) -> dict[str, Explanation]:
     return {name: solution.explanation for name, solution in solutions.items()}
 
 
-def golden() -> Iterator[tuple[str, str]]:
+def read_golden() -> Iterator[tuple[str, str]]:
     """Yield each case of the golden file with its words."""
     for part in GOLDEN.read_text(encoding="utf-8").split("## ")[1:]:
         name, _, words = part.partition("\n")
         yield name, words.strip()
 
 
-def figures(text: str) -> list[float]:
+def list_figures(text: str) -> list[float]:
     """Return the numbers of a text, without their signs: a direction that is lost has none."""
     return [abs(float(number)) for number in NUMBER.findall(text)]
 
@@ -48,16 +49,16 @@ def figures(text: str) -> list[float]:
 # ------------------------------------------------------------------------------------------------ words
 
 
-@pytest.mark.parametrize(("name", "words"), list(golden()), ids=lambda x: "" if "\n" in x else x)
+@pytest.mark.parametrize(("name", "words"), list(read_golden()), ids=lambda x: "" if "\n" in x else x)
 def test_words_are_the_golden_ones(name: str, words: str) -> None:
     """`python tests/support/why_cases.py` rewrites the file; digits that are not shown may differ."""
     told = tell_records() if name == "records" else tell(name)
     assert NUMBER.sub("#", told) == NUMBER.sub("#", words)
-    assert figures(told) == pytest.approx(figures(words), rel=0.02, abs=2e-3)
+    assert list_figures(told) == pytest.approx(list_figures(words), rel=0.02, abs=2e-3)
 
 
 def test_the_golden_file_has_every_case() -> None:
-    assert [name for name, _ in golden()] == [*CASES, "records"]
+    assert [name for name, _ in read_golden()] == [*CASES, "records"]
 
 
 @pytest.mark.slow
@@ -92,7 +93,7 @@ def test_the_same_solution_has_the_same_explanation(
 @pytest.mark.parametrize("mode", ["nearest", "continuous"])
 def test_no_clock_is_heeded(mode: str) -> None:
     """However soon the solve itself ended, what would help is found without regard to time."""
-    model, goal = arm(), Reach("hand", (0.2, 1.4, 0))
+    model, goal = build_two_links(), Reach("hand", (0.2, 1.4, 0))
     late = poise.solve(model, goal, [0, 0.3], mode=mode, time_limit=1e-9)
     assert late.status is Status.OUT_OF_TIME
     assert late.copy_solver().options.time_limit is None
@@ -169,7 +170,7 @@ def test_what_was_tried_helps() -> None:
     assert way.kind is WayOutKind.WITHOUT_RANGE
     assert [(limit.joint, limit.side) for limit in way.limits] == [("shoulder", "upper")]
     goal = solution.solver.goals["hand"]
-    freed = poise.solve(arm(-0.5, 3.0), goal, solution.q)
+    freed = poise.solve(build_two_links((-0.5, 3.0)), goal, solution.q)
     assert freed.reached
     assert freed.q[0] == pytest.approx(way.numbers["value"], abs=1e-3)
 

@@ -21,7 +21,7 @@ from poise.solvers import clock, several, table
 SEEDED = 61  # searches of the default method: further ones began at guesses
 
 
-def goal_of(T: Floats) -> Reach:
+def make_goal(T: Floats) -> Reach:
     return Reach("tool", T)
 
 
@@ -30,26 +30,26 @@ Door = Callable[[poise.Model, Floats, Floats, list[str]], Iterator[Floats]]
 
 def solve(model: poise.Model, T: Floats, start: Floats, joints: list[str]) -> Iterator[Floats]:
     for one in T:
-        yield poise.solve(model, goal_of(one), start, joints=joints).q
+        yield poise.solve(model, make_goal(one), start, joints=joints).q
 
 
 def solve_several(model: poise.Model, T: Floats, start: Floats, joints: list[str]) -> Iterator[Floats]:
     for one in T:
-        yield from (answer.q for answer in poise.solve(model, goal_of(one), start, joints=joints, solutions=8))
+        yield from (answer.q for answer in poise.solve(model, make_goal(one), start, joints=joints, solutions=8))
 
 
 def solve_batch(model: poise.Model, T: Floats, start: Floats, joints: list[str]) -> Iterator[Floats]:
-    yield from poise.solve_batch(model, goal_of(T[0]), T, start, joints=joints).q
+    yield from poise.solve_batch(model, make_goal(T[0]), T, start, joints=joints).q
 
 
 def solve_batch_several(model: poise.Model, T: Floats, start: Floats, joints: list[str]) -> Iterator[Floats]:
-    batch = poise.solve_batch(model, goal_of(T[0]), T, start, joints=joints, solutions=8)
+    batch = poise.solve_batch(model, make_goal(T[0]), T, start, joints=joints, solutions=8)
     yield from batch.q[batch.reached]
 
 
 def solve_all(model: poise.Model, T: Floats, start: Floats, joints: list[str]) -> Iterator[Floats]:
     for one in T:
-        yield from (answer.q for answer in poise.solve_all(model, goal_of(one), start, joints=joints))
+        yield from (answer.q for answer in poise.solve_all(model, make_goal(one), start, joints=joints))
 
 
 DOORS: list[Door] = [solve, solve_several, solve_batch, solve_batch_several, solve_all]
@@ -78,26 +78,26 @@ def test_a_joint_of_the_chain_that_may_not_move_stays_where_it_is(door: Door) ->
     assert (np.abs(np.delete(found, 3, axis=1)) <= 2.5).all()
 
 
-def miss_from(seed: int) -> tuple[poise.Model, Floats]:
+def find_miss(seed: int) -> tuple[poise.Model, Floats]:
     """Return an arm with narrow ranges and a transform that only poses outside them have: every guess is searched."""
     T = draw_general(seed, reach=9.0).fk(np.random.default_rng(seed).uniform(-3.0, 3.0, (20, 6)), "tool")
     model = draw_general(seed, reach=0.8)
     for one in T:
-        if len(poise.solve_all(model, goal_of(one)).excluded) >= 4:
-            missed = poise.solve(model, goal_of(one))
+        if len(poise.solve_all(model, make_goal(one)).excluded) >= 4:
+            missed = poise.solve(model, make_goal(one))
             if missed.status is poise.Status.STALLED:
                 return model, one
     raise AssertionError("no transform is missed with guesses")
 
 
 def test_a_miss_tells_the_steps_the_searches_and_the_seconds_of_all_its_searches() -> None:
-    model, T = miss_from(0)
+    model, T = find_miss(0)
     shares = []
     for _ in range(10):
         begun = time.perf_counter()
-        missed = poise.solve(model, goal_of(T))
+        missed = poise.solve(model, make_goal(T))
         shares.append(missed.seconds / (time.perf_counter() - begun))
-    seeded = poise.solve(model, goal_of(T), mode="continuous")  # it never goes further
+    seeded = poise.solve(model, make_goal(T), mode="continuous")  # it never goes further
     assert missed.searches >= SEEDED + 4
     assert missed.steps > missed.searches - SEEDED
     assert seeded.searches == 1
@@ -116,8 +116,8 @@ class Leaps:
 
 
 def test_searches_share_one_time_limit_and_none_begins_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, T = miss_from(0)
-    solver = poise.Solver(model, goal_of(T), time_limit=100.0)
+    model, T = find_miss(0)
+    solver = poise.Solver(model, make_goal(T), time_limit=100.0)
     heeded: list[float | None] = []
     heed = poise.Solver._set_time_limit
     monkeypatch.setattr(poise.Solver, "_set_time_limit", lambda self, left: (heeded.append(left), heed(self, left))[1])
@@ -134,17 +134,17 @@ def test_searches_share_one_time_limit_and_none_begins_after_it(monkeypatch: pyt
 
 
 def test_nothing_is_guessed_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, T = miss_from(0)
-    solver = poise.Solver(model, goal_of(T), time_limit=100.0)
+    model, T = find_miss(0)
+    solver = poise.Solver(model, make_goal(T), time_limit=100.0)
     monkeypatch.setattr(clock, "time", Leaps(200.0))
     monkeypatch.setattr(Guesses, "find", lambda *_: pytest.fail("it guesses"))
     assert solver.solve().status is poise.Status.OUT_OF_TIME
-    assert poise.solve(model, goal_of(T), time_limit=100.0, solutions=4)[0].status is poise.Status.OUT_OF_TIME
+    assert poise.solve(model, make_goal(T), time_limit=100.0, solutions=4)[0].status is poise.Status.OUT_OF_TIME
 
 
 def test_a_solver_with_a_time_limit_has_its_guesses_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, T = miss_from(0)
-    solver = poise.Solver(draw_general(0, reach=0.8), goal_of(T), time_limit=100.0)
+    _, T = find_miss(0)
+    solver = poise.Solver(draw_general(0, reach=0.8), make_goal(T), time_limit=100.0)
     monkeypatch.setattr(guesses, "GeneralSix", lambda *_: pytest.fail("it prepares"))
     assert solver.solve().searches > SEEDED
 
@@ -164,20 +164,20 @@ def test_a_solver_with_a_time_limit_has_its_proofs_prepared(monkeypatch: pytest.
 
 
 def test_no_solver_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, T = miss_from(0)
-    solver = poise.Solver(model, goal_of(T), time_limit=100.0)
+    model, T = find_miss(0)
+    solver = poise.Solver(model, make_goal(T), time_limit=100.0)
     monkeypatch.setattr(clock, "time", Leaps(200.0))
     monkeypatch.setattr(poise.Solver, "with_options", lambda *_: pytest.fail("it makes a solver"))
     assert solver.solve().status is poise.Status.OUT_OF_TIME
 
 
 def test_several_answers_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, T = miss_from(0)
+    model, T = find_miss(0)
     heeded: list[float | None] = []
     heed = poise.Solver._set_time_limit
     monkeypatch.setattr(poise.Solver, "_set_time_limit", lambda self, left: (heeded.append(left), heed(self, left))[1])
     monkeypatch.setattr(clock, "time", Leaps(10.0))
-    answers = poise.solve(model, goal_of(T), solutions=8, time_limit=100.0)
+    answers = poise.solve(model, make_goal(T), solutions=8, time_limit=100.0)
     assert [one.status for one in answers] == [poise.Status.OUT_OF_TIME]
     assert 2 <= len(heeded) <= 12
     assert heeded[0] is not None
@@ -187,7 +187,7 @@ def test_several_answers_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -
     assert answers[0].searches == len(heeded)
     assert answers[0].steps > answers[0].searches
     assert answers[0].seconds >= 100.0
-    plain = poise.solve(model, goal_of(T), restarts=0)
+    plain = poise.solve(model, make_goal(T), restarts=0)
     assert measure_cost(answers[0]) <= measure_cost(plain) * (1.0 + 1e-9)
 
 
@@ -202,7 +202,7 @@ def test_of_several_misses_the_one_with_the_lowest_cost_comes_back() -> None:
     model = draw_general(4, reach=0.8)
     T = np.array(model.fk(np.zeros(model.nq), "tool"))
     T[:3, 3] *= 2.1
-    explorer = several.Explorer(poise.Solver(model, replace(goal_of(T), tolerance=(0.1, 1e-4))))
+    explorer = several.Explorer(poise.Solver(model, replace(make_goal(T), tolerance=(0.1, 1e-4))))
     misses = [explorer.single.solve(model.random(np.random.default_rng(k))) for k in range(4)]
     costs = [measure_cost(one) for one in misses]
     best = explorer.keep_best(misses, clock.Clock(None))
@@ -211,7 +211,7 @@ def test_of_several_misses_the_one_with_the_lowest_cost_comes_back() -> None:
 
 
 def test_a_batch_is_done_when_all_its_searches_are() -> None:
-    model, T = miss_from(0)
+    model, T = find_miss(0)
     told: list[tuple[int, int]] = []
     searched: list[int] = []
     find = Guesses.find
@@ -223,7 +223,7 @@ def test_a_batch_is_done_when_all_its_searches_are() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Guesses, "find", watch)
-        poise.solve_batch(model, goal_of(T), np.tile(T, (3, 1, 1)), progress=lambda *x: told.append(x))
+        poise.solve_batch(model, make_goal(T), np.tile(T, (3, 1, 1)), progress=lambda *x: told.append(x))
     assert len(searched) == 1
     assert told[-1] == (3, 3)
     assert told.count((3, 3)) == 1
@@ -234,10 +234,10 @@ def test_what_stands_beyond_the_frame_is_not_prepared_for() -> None:
     known = []
     for k in range(4):
         start[6] = 0.1 * k
-        assert poise.solve(model, goal_of(T), start, joints=SIX).reached
-        far = poise.solve(model, goal_of(T + 50.0 * np.eye(4, k=3)), start, joints=SIX)
+        assert poise.solve(model, make_goal(T), start, joints=SIX).reached
+        far = poise.solve(model, make_goal(T + 50.0 * np.eye(4, k=3)), start, joints=SIX)
         assert far.status is poise.Status.UNREACHABLE
-        assert len(poise.solve_all(model, goal_of(T), start, joints=SIX)) >= 1
+        assert len(poise.solve_all(model, make_goal(T), start, joints=SIX)) >= 1
         known.append(model.memo.count_entries())
     assert known[0]["guesses"] == 1
     assert known[1:] == known[:-1]
@@ -262,7 +262,7 @@ def test_what_stands_on_the_way_is_heeded(leads: bool) -> None:
         q[still] = start[still] = at
         if leads is False:
             q[model.joint("lead").q] = 0.0
-        answers = poise.solve_all(model, goal_of(model.fk(q, "tool")), start, joints=six)
+        answers = poise.solve_all(model, make_goal(model.fk(q, "tool")), start, joints=six)
         assert min(np.abs(one.q - q).max() for one in answers) < 1e-6
         assert all(one.reached and one.q[still] == at for one in answers)
 
@@ -272,7 +272,7 @@ def test_what_stands_on_the_way_is_heeded(leads: bool) -> None:
 def test_a_record_changes_no_bit_and_holds_every_search(seed: int) -> None:
     model, further = draw_general(seed), 0
     for T in draw_hard(seed):
-        plain, told = (poise.solve(model, goal_of(T), record=record) for record in (False, True))
+        plain, told = (poise.solve(model, make_goal(T), record=record) for record in (False, True))
         np.testing.assert_array_equal(plain.q, told.q)
         assert (plain.status, plain.steps, plain.searches) == (told.status, told.steps, told.searches)
         history = told.history
@@ -291,10 +291,10 @@ def test_what_searches_from_all_seeds_miss_is_reached_from_a_guess() -> None:
     further = 0
     for seed in HARD:
         model, T = draw_general(seed), draw_hard(seed)
-        batch = poise.solve_batch(model, goal_of(T[0]), T)
+        batch = poise.solve_batch(model, make_goal(T[0]), T)
         assert batch.reached.all()
         for row, one in enumerate(T):
-            alone = poise.solve(model, goal_of(one))
+            alone = poise.solve(model, make_goal(one))
             assert alone.reached
             assert np.abs(alone.q - batch.q[row]).max() < 1e-2
             further += min(alone.searches, batch.searches[row]) > SEEDED

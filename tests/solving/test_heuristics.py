@@ -7,13 +7,13 @@ import pytest
 
 import poise
 from poise import ModelBuilder, Solver, Status
-from poise.errors import InvalidValue, NameNotFound
+from poise.errors import InvalidValue
 from poise.goals import Orient, Reach, Rest
 from poise.methods import CCD, FABRIK, Sequential, TwoBone
 from poise.spatial import Rotation
 
 
-def chain(kind="ball", n=10, length=0.9, **options):
+def build_chain(kind="ball", n=10, length=0.9, **options):
     """Equal bones along x; hinges turn about z."""
     builder = ModelBuilder(name=f"{kind} chain")
     parent = None
@@ -25,7 +25,7 @@ def chain(kind="ball", n=10, length=0.9, **options):
     return builder.build()
 
 
-def fork():
+def build_fork():
     """A trunk of balls that splits in two arms: tips "left" and "right"."""
     builder = ModelBuilder(name="fork")
     builder.add_joint("a", None, "ball")
@@ -37,7 +37,7 @@ def fork():
     return builder.build()
 
 
-def arm(shoulder="ball", wrist=None):
+def build_arm(shoulder="ball", wrist=None):
     """Upper arm 0.3 m, forearm 0.25 m, an elbow that bends one way; shoulder at (0.1, 0.2, 0.3)."""
     builder = ModelBuilder(name="arm")
     order = {"order": "ZXY"} if shoulder == "euler" else {}
@@ -59,18 +59,18 @@ SHOULDER = (0.1, 0.2, 0.3)
 ORIGIN = np.array(SHOULDER)
 
 
-def directions(rng, count, planar=False):
+def draw_directions(rng, count, planar=False):
     d = rng.normal(size=(count, 3))
     if planar:
         d[:, 2] = 0.0
     return d / np.linalg.norm(d, axis=1, keepdims=True)
 
 
-def along(*from_shoulder):
+def place_along(*from_shoulder):
     return ORIGIN + np.array(from_shoulder)
 
 
-def inside(model, q):
+def is_inside(model, q):
     return bool((q >= model.lower).all() and (q <= model.upper).all())
 
 
@@ -83,8 +83,8 @@ KINDS = {"ball": {}, "revolute": {"lower": -3.0, "upper": 3.0}, "euler": {"order
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", [CCD(), CCD(order="inside_out", turn_limit=0.3), FABRIK()], ids=lambda m: m.name)
 def test_a_chain_reaches_what_is_within_its_length(kind, method):
-    model, rng = chain(kind, **KINDS[kind]), np.random.default_rng(1)
-    for d in directions(rng, 20, kind == "revolute"):
+    model, rng = build_chain(kind, **KINDS[kind]), np.random.default_rng(1)
+    for d in draw_directions(rng, 20, kind == "revolute"):
         solution = Solver(model, Reach("tip", 0.6 * d), method=method).solve()
         assert solution.reached, solution
         assert np.linalg.norm(model.fk(solution.q, "tip")[:3, 3] - 0.6 * d) < 1e-4
@@ -93,10 +93,10 @@ def test_a_chain_reaches_what_is_within_its_length(kind, method):
 @pytest.mark.parametrize("kind", ["ball", "revolute"])
 def test_fabrik_needs_fewer_iterations_than_published(kind):
     """Ten joints, 900 mm, targets at 600 mm, 1e-3 mm: 15.5 iterations in the paper, table 1."""
-    model, rng = chain(kind), np.random.default_rng(0)
+    model, rng = build_chain(kind), np.random.default_rng(0)
     solutions = [
         Solver(model, Reach("tip", 0.6 * d, tolerance=1e-6), method="fabrik").solve()
-        for d in directions(rng, 20, kind == "revolute")
+        for d in draw_directions(rng, 20, kind == "revolute")
     ]
     assert all(s.reached for s in solutions)
     assert np.mean([s.steps for s in solutions]) <= 12
@@ -104,7 +104,7 @@ def test_fabrik_needs_fewer_iterations_than_published(kind):
 
 @pytest.mark.parametrize("method", ["ccd", "fabrik"])
 def test_a_tree_reaches_with_both_hands(method):
-    model, rng = fork(), np.random.default_rng(2)
+    model, rng = build_fork(), np.random.default_rng(2)
     reached = 0
     for _ in range(20):
         q = model.integrate(model.rest, 0.6 * rng.normal(size=model.nv))
@@ -114,7 +114,7 @@ def test_a_tree_reaches_with_both_hands(method):
 
 
 def test_ccd_serves_rotations_and_poses():
-    model, rng = chain("ball", n=4), np.random.default_rng(3)
+    model, rng = build_chain("ball", n=4), np.random.default_rng(3)
     poses = 0
     for _ in range(10):
         target = model.fk(model.integrate(model.rest, rng.normal(size=model.nv)), "tip")
@@ -142,7 +142,7 @@ def test_ccd_serves_every_kind_of_joint():
 
 
 def test_a_target_in_a_moving_frame():
-    model = fork()
+    model = build_fork()
     goal = Reach("left", (0.05, 0.0, 0.1), relative_to="right", tolerance=1e-3)
     solution = Solver(model, goal, method="ccd", max_steps=500).solve()
     left, right = (model.fk(solution.q, name) for name in ("left", "right"))
@@ -154,18 +154,18 @@ def test_a_target_in_a_moving_frame():
 
 @pytest.mark.parametrize("method", ["ccd", "fabrik", "two_bone"])
 def test_limits_are_never_crossed(method):
-    model = arm("euler") if method == "two_bone" else chain("revolute", lower=-0.5, upper=0.7)
+    model = build_arm("euler") if method == "two_bone" else build_chain("revolute", lower=-0.5, upper=0.7)
     frame, rng = ("hand" if method == "two_bone" else "tip"), np.random.default_rng(5)
     solver = Solver(model, Reach(frame, (0.0, 0.0, 0.0)), method=method, record=True)
-    for d in directions(rng, 20):
+    for d in draw_directions(rng, 20):
         solution = solver.solve(model.random(rng), {frame: rng.uniform(0.1, 1.2) * d})
-        assert inside(model, solution.q)
-        assert all(inside(model, q) for q in solution.history.q)
+        assert is_inside(model, solution.q)
+        assert all(is_inside(model, q) for q in solution.history.q)
 
 
 @pytest.mark.parametrize("method", ["ccd", "fabrik"])
 def test_a_start_outside_comes_back_and_never_worse(method):
-    model = chain("revolute", lower=-0.5, upper=0.7)
+    model = build_chain("revolute", lower=-0.5, upper=0.7)
     start = np.full(model.nq, 1.2)
     solver = Solver(model, Reach("tip", (0.3, 0.4, 0.0)), method=method, record=True, step_limit=0.1)
     out = np.maximum(solver.solve(start).history.q - 0.7, 0.0)
@@ -176,7 +176,7 @@ def test_a_start_outside_comes_back_and_never_worse(method):
 @pytest.mark.parametrize("order", ["outside_in", "inside_out"])
 @pytest.mark.parametrize("kind", ["ball", "revolute"])
 def test_the_turn_limit_holds(kind, order):
-    model = chain(kind)
+    model = build_chain(kind)
     solution = Solver(
         model, Reach("tip", (-0.2, 0.4, 0.0)), method=CCD(order=order, turn_limit=0.05), record=True
     ).solve()
@@ -187,7 +187,7 @@ def test_the_turn_limit_holds(kind, order):
 
 @pytest.mark.parametrize("method", ["ccd", "fabrik"])
 def test_stiff_joints_move_less(method):
-    model, target = chain("ball", n=4), (0.3, 0.5, 0.0)
+    model, target = build_chain("ball", n=4), (0.3, 0.5, 0.0)
     turn = [
         np.linalg.norm(
             model.difference(model.rest, Solver(model, Reach("tip", target), method=method, stiffness=s).solve().q)[:3]
@@ -199,7 +199,7 @@ def test_stiff_joints_move_less(method):
 
 @pytest.mark.parametrize("method", ["ccd", "fabrik"])
 def test_excluded_joints_do_not_change(method):
-    model = chain("ball")
+    model = build_chain("ball")
     start = model.integrate(model.rest, np.random.default_rng(6).normal(size=model.nv))
     names = [f"joint_{i}" for i in (2, 4, 5, 8, 9)]
     target = model.fk(start, "tip")[:3, 3] * 0.9
@@ -217,14 +217,14 @@ def test_excluded_joints_do_not_change(method):
 @pytest.mark.parametrize("kind", ["ball", "revolute"])
 @pytest.mark.parametrize("method", ["ccd", "fabrik"])
 def test_a_target_on_the_chains_own_line(method, kind, x):
-    solution = Solver(chain(kind), Reach("tip", (x, 0.0, 0.0), tolerance=1e-6), method=method).solve()
+    solution = Solver(build_chain(kind), Reach("tip", (x, 0.0, 0.0), tolerance=1e-6), method=method).solve()
     assert solution.reached
 
 
 @pytest.mark.parametrize("kind", ["ball", "revolute", "euler"])
 def test_fabrik_answers_the_unreachable_at_once(kind):
-    model, rng = chain(kind, **({"order": "XYZ"} if kind == "euler" else {})), np.random.default_rng(7)
-    for d in directions(rng, 5, kind == "revolute"):
+    model, rng = build_chain(kind, **({"order": "XYZ"} if kind == "euler" else {})), np.random.default_rng(7)
+    for d in draw_directions(rng, 5, kind == "revolute"):
         solver = Solver(model, Reach("tip", 2.0 * d), method="fabrik")
         for start in (None, model.random(rng)):
             solution = solver.solve(start)
@@ -234,7 +234,7 @@ def test_fabrik_answers_the_unreachable_at_once(kind):
 
 
 def test_the_same_bits_every_time():
-    model = chain("ball")
+    model = build_chain("ball")
     for method in ("ccd", "fabrik"):
         q = [Solver(model, Reach("tip", (0.1, 0.5, 0.2)), method=method).solve().q for _ in range(2)]
         assert (q[0] == q[1]).all()
@@ -246,7 +246,7 @@ def test_the_same_bits_every_time():
 @pytest.mark.parametrize("shoulder", ["ball", "euler"])
 @pytest.mark.parametrize("wrist", [None, "ball", "euler"])
 def test_a_limb_is_exact_in_one_step(shoulder, wrist):
-    model, rng = arm(shoulder, wrist), np.random.default_rng(8)
+    model, rng = build_arm(shoulder, wrist), np.random.default_rng(8)
     for _ in range(30):
         target = model.fk(model.random(rng), "hand")
         solution = Solver(model, Reach("hand", target, tolerance=(1e-9, 1e-8)), method="two_bone").solve()
@@ -256,9 +256,9 @@ def test_a_limb_is_exact_in_one_step(shoulder, wrist):
 
 def test_the_elbow_points_to_the_pole():
     """Exactly, where the line to the target is 15 degrees or more from the pole's."""
-    model, rng = arm(), np.random.default_rng(9)
+    model, rng = build_arm(), np.random.default_rng(9)
     angles = np.radians(np.linspace(15.01, 164.99, 20))
-    for d, other, angle in zip(directions(rng, 20), directions(rng, 20), angles, strict=True):
+    for d, other, angle in zip(draw_directions(rng, 20), draw_directions(rng, 20), angles, strict=True):
         side = np.cross(d, other) / np.linalg.norm(np.cross(d, other))
         pole = math.cos(angle) * d + math.sin(angle) * side
         solution = Solver(model, Reach("hand", ORIGIN + 0.4 * d), method=TwoBone(pole=pole)).solve()
@@ -270,11 +270,11 @@ def test_the_elbow_points_to_the_pole():
 
 def test_no_flip_when_the_target_crosses_the_line():
     """The hand goes out along the line to full stretch, beyond, and back, and swings across it."""
-    model = arm()
+    model = build_arm()
     solver = Solver(model, Reach("hand", ORIGIN), method=TwoBone(pole=(0, 0, 1)))
     q, elbows = None, []
     for t in np.linspace(0.0, 1.0, 201):
-        target = along(0.35 + 0.25 * math.sin(math.pi * t), 0.05 * math.cos(7 * t), 0.05 * math.sin(9 * t))
+        target = place_along(0.35 + 0.25 * math.sin(math.pi * t), 0.05 * math.cos(7 * t), 0.05 * math.sin(9 * t))
         q = solver.solve(q, {"hand": target}).q
         elbows.append(model.fk(q, "elbow")[:3, 3])
     moves = np.linalg.norm(np.diff(elbows, axis=0), axis=1)
@@ -283,20 +283,20 @@ def test_no_flip_when_the_target_crosses_the_line():
 
 
 def test_without_a_pole_the_plane_is_kept():
-    model = arm()
+    model = build_arm()
     solver = Solver(model, Reach("hand", ORIGIN), method="two_bone")
     q = model.rest
     for x in (*np.linspace(0.3, 0.6, 31), *np.linspace(0.6, 0.3, 31)):
-        q = solver.solve(q, {"hand": along(x, 0.0, 0.1)}).q
+        q = solver.solve(q, {"hand": place_along(x, 0.0, 0.1)}).q
         assert model.fk(q, "elbow")[1, 3] == pytest.approx(SHOULDER[1], abs=1e-9)
 
 
 def test_soft_stretch_is_monotone_and_never_straight():
-    model = arm()
+    model = build_arm()
     solver = Solver(model, Reach("hand", ORIGIN), method=TwoBone(soften=0.9))
     reached = []
     for x in np.linspace(0.4, 2.0, 161):
-        q = solver.solve(None, {"hand": along(x, 0.0, 0.0)}).q
+        q = solver.solve(None, {"hand": place_along(x, 0.0, 0.0)}).q
         reached.append(np.linalg.norm(model.fk(q, "hand")[:3, 3] - ORIGIN))
     reach = np.array(reached)
     assert (np.diff(reach) > 0).all()
@@ -381,18 +381,3 @@ def test_unsupported_problems_are_rejected_by_name(method, body, goals, words):
     with pytest.raises(InvalidValue) as caught:
         Solver(poise.load(body), goals, method=method)
     assert all(word in str(caught.value) for word in words), caught.value
-
-
-def test_invalid_settings_are_rejected():
-    for make in (
-        lambda: CCD(order="sideways"),
-        lambda: CCD(turn_limit=0.0),
-        lambda: TwoBone(pole=(0, 0, 0)),
-        lambda: TwoBone(soften=0.0),
-        lambda: Sequential(parts=[]),
-        lambda: Sequential(rounds=0),
-    ):
-        with pytest.raises(InvalidValue):
-            make()
-    with pytest.raises(NameNotFound):
-        Solver(poise.load("humanoid"), Reach("hand_l", (0, 1, 0)), method=Sequential(parts=[["tail"]]))

@@ -23,7 +23,7 @@ FAR = 1e6  # a step limit that limits nothing
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 
 
-def first_step(
+def find_first_step(
     model: poise.Model, goals: list[Goal], q: Floats, **options: Any
 ) -> tuple[Floats, Floats, Floats, list[int]]:
     """J, r and the step that a method proposes at q, and the velocities of J's columns."""
@@ -37,7 +37,7 @@ def first_step(
     return state["J"].T, state["rows"], state["dq"], velocities
 
 
-def units(model: poise.Model) -> Floats:
+def find_units(model: poise.Model) -> Floats:
     """1 for turns, the body's length for slides."""
     out = np.ones(model.nv)
     for joint in model.joints:
@@ -47,17 +47,17 @@ def units(model: poise.Model) -> Floats:
     return out
 
 
-def pseudo(A: Floats, r: Floats, cut: float = 1e-14) -> Floats:
+def solve_pseudo(A: Floats, r: Floats, cut: float = 1e-14) -> Floats:
     out: Floats = np.linalg.pinv(A, rcond=cut) @ r
     return out
 
 
-def damped(A: Floats, r: Floats, squared: float) -> Floats:
+def solve_damped(A: Floats, r: Floats, squared: float) -> Floats:
     out: Floats = A.T @ np.linalg.solve(A @ A.T + squared * np.eye(len(r)), r)
     return out
 
 
-def selective(A: Floats, r: Floats, root: Floats, most: float) -> Floats:
+def solve_selectively(A: Floats, r: Floats, root: Floats, most: float) -> Floats:
     """Buss and Kim 2005, as printed."""
 
     def clamp(x: Floats, bound: float) -> Floats:
@@ -76,7 +76,7 @@ def selective(A: Floats, r: Floats, root: Floats, most: float) -> Floats:
     return clamp(total, most)
 
 
-def oracle(method: Method, A: Floats, r: Floats, root: Floats) -> Floats:
+def solve_by_numpy(method: Method, A: Floats, r: Floats, root: Floats) -> Floats:
     """The method's x for A x = r, from NumPy alone."""
     if isinstance(method, Gradient):
         return method.gain * A.T @ r / (A**2).sum()
@@ -84,12 +84,12 @@ def oracle(method: Method, A: Floats, r: Floats, root: Floats) -> Floats:
         y = A @ A.T @ r
         return (r @ y) / (y @ y) * A.T @ r
     if isinstance(method, SVD):
-        return pseudo(A, r, method.threshold)
+        return solve_pseudo(A, r, method.threshold)
     if isinstance(method, DLS):
-        return damped(A, r, method.damping**2)
+        return solve_damped(A, r, method.damping**2)
     if isinstance(method, SDLS):
-        return selective(A, r, root, method.gamma_max)
-    return pseudo(A, r)
+        return solve_selectively(A, r, root, method.gamma_max)
+    return solve_pseudo(A, r)
 
 
 STEPS = [Gradient(gain=0.7), Transpose(), Pseudoinverse(), SVD(threshold=0.05), QR(), DLS(damping=0.2), SDLS()]
@@ -107,9 +107,9 @@ def test_a_step_is_the_printed_formula(method: Method, seed: int) -> None:
         Reach(frame, rng.normal(size=3) if seed % 2 else model.fk(model.random(rng), frame))
         for frame in frames[: 1 + seed % 3]
     ]
-    J, r, dq, velocities = first_step(model, goals, q, method=method, stiffness=stiffness)
-    root, unit = 1 / np.sqrt(1 + stiffness[velocities]), units(model)[velocities]
-    wanted = root * unit * oracle(method, J * root * unit, r, root)
+    J, r, dq, velocities = find_first_step(model, goals, q, method=method, stiffness=stiffness)
+    root, unit = 1 / np.sqrt(1 + stiffness[velocities]), find_units(model)[velocities]
+    wanted = root * unit * solve_by_numpy(method, J * root * unit, r, root)
     assert np.allclose(dq, wanted, rtol=1e-6, atol=1e-8 * max(1.0, np.abs(wanted).max()))
 
 
@@ -117,20 +117,20 @@ def test_the_inverse_is_the_inverse() -> None:
     model, rng = poise.load("ur5e"), np.random.default_rng(1)
     for _ in range(10):
         goal = Reach(model.frames[-1], model.fk(model.random(rng), model.frames[-1]))
-        J, r, dq, _ = first_step(model, [goal], model.random(rng), method="inverse")
+        J, r, dq, _ = find_first_step(model, [goal], model.random(rng), method="inverse")
         assert np.allclose(dq, np.linalg.solve(J, r), rtol=1e-9, atol=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------ what they reach
 
 
-def near(
+def draw_near(
     model: poise.Model, goals: dict[str, bool], seed: int, by: float, tolerance: float | None = None
 ) -> tuple[list[Goal], Floats]:
     """Goals (frame: with rotation) that a pose near a random one reaches, and that random one."""
     rng = np.random.default_rng(seed)
     q = model.random(rng)
-    there = model.clamp(model.integrate(q, rng.uniform(-by, by, model.nv) * units(model)))
+    there = model.clamp(model.integrate(q, rng.uniform(-by, by, model.nv) * find_units(model)))
     places = {frame: model.fk(there, frame) for frame in goals}
     return [Reach(f, T if goals[f] else T[:3, 3], tolerance=tolerance) for f, T in places.items()], q
 
@@ -150,11 +150,11 @@ def find_rate(model: poise.Model, goals: list[Goal], q: Floats, room: float) -> 
     Joints nearer than `room` to an end of their range do not count: they may have to stay there.
     """
     jacobian, _, velocities = poise.Solver(model, goals).problem.rows_jacobian(q)
-    A, value = jacobian * units(model)[velocities], np.zeros(model.nv)
+    A, value = jacobian * find_units(model)[velocities], np.zeros(model.nv)
     for joint in model.joints:
         if joint.nq == joint.nv and joint.mimic is None:
             value[joint.v] = q[joint.q]
-    free = np.minimum(value - model.lower, model.upper - value) > room * units(model)
+    free = np.minimum(value - model.lower, model.upper - value) > room * find_units(model)
     rank = int(np.linalg.matrix_rank(A, tol=1e-9))
     sigma = np.linalg.svd(A[:, free[velocities]], compute_uv=False)
     return float(sigma[rank - 1] ** 2 / (A**2).sum()) if len(sigma) >= rank else 0.0
@@ -162,7 +162,7 @@ def find_rate(model: poise.Model, goals: list[Goal], q: Floats, room: float) -> 
 
 def draw_regular(model: poise.Model, goals: dict[str, bool]) -> Iterator[tuple[list[Goal], Floats]]:
     """Yield problems in which 5000 steps of gradient descent shrink every error by exp(-15): to the tolerance."""
-    problems = (near(model, goals, seed, 0.3) for seed in count())
+    problems = (draw_near(model, goals, seed, 0.3) for seed in count())
     return (problem for problem in problems if find_rate(model, *problem, 0.3) > 15.0 / 5000)
 
 
@@ -172,7 +172,9 @@ def test_reaches(rule: type[Method], name: str) -> None:
     model = poise.load(name)
     damped = rule.name in {*SLOW, "dls"}  # slow near singular poses, as they say
     steps = 5000 if rule.name in SLOW else 300
-    problems = draw_regular(model, BODIES[name]) if damped else (near(model, BODIES[name], k, 0.3) for k in count())
+    problems = (
+        draw_regular(model, BODIES[name]) if damped else (draw_near(model, BODIES[name], k, 0.3) for k in count())
+    )
     for goals, start in islice(problems, 5):
         assert poise.solve(model, goals, start, method=rule(), max_steps=steps, restarts=0).reached
 
@@ -182,13 +184,13 @@ def test_reaches(rule: type[Method], name: str) -> None:
 def test_serves_every_joint_kind(rule: type[Method], kind: str) -> None:
     """A chain that mixes the kind with hinges, some of them mimicking."""
     model = random_model(7, joints=7, kinds=(kind, "revolute"))
-    goals, start = near(model, {model.frames[-1]: False}, 3, 0.1, 1e-3 if rule.name in SLOW else None)
+    goals, start = draw_near(model, {model.frames[-1]: False}, 3, 0.1, 1e-3 if rule.name in SLOW else None)
     assert poise.solve(model, goals, start, method=rule(), max_steps=20_000, restarts=0).reached
 
 
 def test_inverse_reaches_where_it_is_square() -> None:
     model = poise.load("ur5e")
-    goals, start = near(model, {model.frames[-1]: True}, 2, 0.3)
+    goals, start = draw_near(model, {model.frames[-1]: True}, 2, 0.3)
     assert poise.solve(model, goals, start, method="inverse", restarts=0).reached
     arm = poise.load("planar2")
     assert poise.solve(arm, Reach("tip", (0.5, 0.8, 0), weight=(1, 1, 0)), [0.1, 0.4], method="inverse").reached
@@ -220,7 +222,7 @@ def test_a_stiffer_joint_moves_less(rule: type[Method]) -> None:
         for stiff in (0.0, 3.0, 30.0, 300.0):
             stiffness = np.zeros(7)
             stiffness[joint] = stiff
-            _, _, dq, velocities = first_step(model, goals, q, method=rule(), stiffness=stiffness)
+            _, _, dq, velocities = find_first_step(model, goals, q, method=rule(), stiffness=stiffness)
             moved.append(abs(dq[velocities.index(joint)]) / np.abs(dq).max())
         if rule is not SDLS:  # whose clamps come and go with the singular vectors
             assert (np.diff(moved) <= 1e-12).all()
@@ -234,13 +236,13 @@ def test_a_stiffer_joint_never_moves_more_in_a_step(rule: type[Method], seed: in
     model, rng = random_model(seed, 10), np.random.default_rng(seed)
     q, goals = model.random(rng), [Reach(model.frames[-1], model.fk(model.random(rng), model.frames[-1])[:3, 3])]
     own = rng.uniform(0, 3, model.nv)
-    moves = first_step(model, goals, q, method=rule(), stiffness=own)[3]
+    moves = find_first_step(model, goals, q, method=rule(), stiffness=own)[3]
     for joint in rng.permutation(moves)[:4].tolist():
         moved = []
         for more in (0.0, 1.0, 10.0, 100.0):
             stiffness = own.copy()
             stiffness[joint] += more
-            _, _, dq, velocities = first_step(model, goals, q, method=rule(), stiffness=stiffness)
+            _, _, dq, velocities = find_first_step(model, goals, q, method=rule(), stiffness=stiffness)
             moved.append(abs(dq[velocities.index(joint)]))
         assert (np.diff(moved) <= 1e-9 * (1 + moved[0])).all(), (model.name, joint, moved)
 
@@ -279,7 +281,7 @@ def test_a_body_of_any_size_steps_alike(rule: type[Method], scale: float) -> Non
     def step(size: float) -> Floats:
         q = np.array([0.3, -0.4, 0.2 * size])
         target = np.array([0.5, 1.1, 0.9]) * size
-        dq = first_step(arm(size), [Reach("tip", target)], q, method=rule(), step_limit=0.5)[2]
+        dq = find_first_step(arm(size), [Reach("tip", target)], q, method=rule(), step_limit=0.5)[2]
         return dq / [1, 1, size]
 
     assert np.allclose(step(scale), step(1.0), rtol=1e-9)
@@ -288,7 +290,7 @@ def test_a_body_of_any_size_steps_alike(rule: type[Method], scale: float) -> Non
 @each_rule
 def test_the_same_input_gives_the_same_bits(rule: type[Method]) -> None:
     model = poise.load("humanoid")
-    goals, start = near(model, {"hand_l": True, "foot_r": False}, 4, 0.3)
+    goals, start = draw_near(model, {"hand_l": True, "foot_r": False}, 4, 0.3)
     solver = poise.Solver(model, goals, method=rule(), max_steps=30, restarts=0)
     first = solver.solve(start).q
     poise.Solver(model, goals, method="dls").solve(model.rest)

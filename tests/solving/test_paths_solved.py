@@ -21,7 +21,7 @@ from poise.rig import Rig
 STAGE = make_stage()
 
 
-def inside(model: poise.Model, q: Any) -> bool:
+def is_inside(model: poise.Model, q: Any) -> bool:
     q = np.atleast_2d(q)
     return all(
         ((q[:, j.q] >= j.lower) & (q[:, j.q] <= j.upper)).all() for j in model.joints if j.nv and not j.quaternion
@@ -35,7 +35,7 @@ def test_what_a_pose_can_is_reached(seed: int) -> None:
     for goals in (Reach("hand", T), Reach("hand", T[:3, 3]), [Reach("hand", T[:3, 3]), Rest()]):
         solution = poise.solve(STAGE, goals, seed=seed)
         assert solution.reached
-        assert inside(STAGE, solution.q)
+        assert is_inside(STAGE, solution.q)
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_random_bodies_of_every_kind_reach() -> None:
         goal = Reach(model.frames[-1], model.fk(q, model.frames[-1])[:3, 3])
         solution = poise.solve(model, goal, model.integrate(q, rng.normal(scale=0.05, size=model.nv)))
         assert solution.status is not poise.Status.UNREACHABLE
-        assert inside(model, solution.q)
+        assert is_inside(model, solution.q)
         reached += solution.reached
     assert reached >= 29
 
@@ -78,7 +78,7 @@ def test_methods_take_them(method: str) -> None:
     start = STAGE.clamp(STAGE.integrate(q, rng.uniform(-0.05, 0.05, STAGE.nv)))
     solution = poise.solve(STAGE, goal, start, method=method, max_steps=2000)
     assert solution.errors["hand"][0] < 2e-3
-    assert inside(STAGE, solution.q)
+    assert is_inside(STAGE, solution.q)
 
 
 @pytest.mark.parametrize("method", REFUSING)
@@ -107,7 +107,7 @@ def test_batches(dtype: str) -> None:
     targets = STAGE.fk(STAGE.random(rng, 64), "hand")
     batch = poise.solve_batch(STAGE, Reach("hand", targets[0]), targets, restarts=20, dtype=dtype)
     assert batch.reached.mean() >= 0.95
-    assert inside(STAGE, batch.q)
+    assert is_inside(STAGE, batch.q)
     metres = np.linalg.norm(STAGE.fk(batch.q, "hand")[:, :3, 3] - targets[:, :3, 3], axis=1)
     assert metres[batch.reached].max() < 2e-4
 
@@ -138,10 +138,10 @@ def test_clips_and_rigs() -> None:
     line = np.linspace((0.5, 0.2, 0.2), (1.5, 0.2, 0.2), 24)
     track = motion.track(STAGE, Reach("hand", line), fps=24)
     assert track.reached.all()
-    assert inside(STAGE, track.motion.q)
+    assert is_inside(STAGE, track.motion.q)
     rig = Rig(STAGE)
     rig.drag("hand", (1.0, 0.3, 0.2))
-    assert inside(STAGE, rig.pose.q)
+    assert is_inside(STAGE, rig.pose.q)
 
 
 def test_a_closed_track_goes_round() -> None:

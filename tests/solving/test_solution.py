@@ -1,18 +1,22 @@
-"""The result of a solve: status, errors, active limits and multipliers, conditioning, and how it prints."""
+"""The result of a solve: status, errors, limits, conditioning, records, units, and how it prints."""
 
 from __future__ import annotations
 
 import math
+import re
+from typing import Any
 
 import numpy as np
 import pytest
 
 import poise
+from bodies import build_two_links
 from poise import Status
 from poise.diagnosis import WayOutKind
 from poise.diagnosis.relax import Relaxation, try_relaxation
 from poise.errors import GoalsMissed, InvalidValue
 from poise.goals import Orient, Reach, Rest
+from poise.limits import Closed
 from poise.solvers import pixel_tolerance
 from poise.solvers.report.show import say_length
 
@@ -24,12 +28,9 @@ def panda() -> poise.Model:
     return poise.load("panda")
 
 
-def trapped_arm() -> poise.Solution:
+def solve_trapped_arm() -> poise.Solution:
     """A shoulder held at its upper limit by a target beyond it."""
-    builder = poise.ModelBuilder("arm")
-    builder.add_joint("shoulder", None, "revolute", lower=-0.5, upper=0.5)
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=-2.5, upper=2.5)
-    model = builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+    model = build_two_links((-0.5, 0.5))
     return poise.solve(model, Reach("hand", model.fk([0.8, 0.4], "hand")[:3, 3]))
 
 
@@ -37,16 +38,13 @@ def trapped_arm() -> poise.Solution:
 
 
 def test_multiplier_is_the_fall_of_the_best_cost_per_radian() -> None:
-    solution = trapped_arm()
+    solution = solve_trapped_arm()
     (limit,) = solution.active_limits
     assert (limit.joint, limit.side, limit.value, limit.exempt) == ("shoulder", "upper", 0.5, False)
     assert solution.multipliers == {"shoulder": limit.multiplier}
 
     def best_cost(upper: float) -> float:
-        builder = poise.ModelBuilder("arm")
-        builder.add_joint("shoulder", None, "revolute", lower=-0.5, upper=upper)
-        builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=-2.5, upper=2.5)
-        model = builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+        model = build_two_links((-0.5, upper))
         target = model.fk([0.8, 0.4], "hand")[:3, 3]
         return (poise.solve(model, Reach("hand", target)).errors["hand"][0] / model.length) ** 2
 
@@ -55,7 +53,7 @@ def test_multiplier_is_the_fall_of_the_best_cost_per_radian() -> None:
 
 
 def test_free_joints_are_stationary() -> None:
-    solution = trapped_arm()
+    solution = solve_trapped_arm()
     from poise.diagnosis.linear import linearise
 
     at = linearise(solution)
@@ -91,7 +89,7 @@ def test_parts_of_a_joint_have_names() -> None:
 
 
 def test_a_trial_frees_one_limit() -> None:
-    solution = trapped_arm()
+    solution = solve_trapped_arm()
     same = try_relaxation(solution, Relaxation(WayOutKind.MORE_TIME))
     assert same is not None
     assert not same.reached
@@ -192,3 +190,79 @@ def test_pixel_tolerance_rejects_by_name(name: str, value: float) -> None:
     given = {"distance": 1.0, "field_of_view": 1.0, "resolution": 100, "pixels": 0.1, name: value}
     with pytest.raises(InvalidValue, match=name):
         pixel_tolerance(given.pop("distance"), **given)  # type: ignore[arg-type]
+
+
+# --------------------- Lengths of a body whose file is in another unit than metres are printed in that unit, everywhere
+
+
+@pytest.mark.parametrize(("units", "size"), [("m", 1.0), ("cm", 100.0), ("in", 39.37), ("unknown", 7.0)])
+def test_a_solution_and_its_reasons_have_the_unit_of_the_file(units: str, size: float) -> None:
+    solution = poise.solve(
+        build_two_links(elbow=(-2.0, 2.0), size=size, units=units), Reach("hand", (3.0 * size, 0.0, 0.0))
+    )
+    named = "units" if units == "unknown" else units
+    for text in (str(solution), solution.why()):
+        told = re.findall(r"\d (m|dm|cm|mm|um|nm|in|ft|units)\b", text)
+        assert told
+        assert set(told) <= ({"m", "mm", "um", "nm"} if units == "m" else {named}), text
+    assert f"{size:.3g} {named}" in solution.why()  # what is missing: one link
+
+
+# ----------- A recorded solve has the same columns whoever ran it: the search, the levels, SciPy or the parts of a body
+
+
+ARM = poise.load("iiwa14")
+TARGET = ARM.fk(ARM.random(np.random.default_rng(2)), ARM.frames[-1])
+FIGURE = poise.load("humanoid")
+LOW = Reach("hand_l", (0.3, 0.3, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("model", "goals", "options"),
+    [
+        (ARM, Reach(ARM.frames[-1], TARGET), {}),
+        (ARM, [Reach(ARM.frames[-1], TARGET[:3, 3]), Orient(ARM.frames[-1], TARGET[:3, :3], priority=1)], {}),
+        (ARM, Reach(ARM.frames[-1], TARGET), {"method": poise.methods.Scipy()}),
+        (FIGURE, LOW, {"method": "sequential"}),
+        (FIGURE, LOW, {"limits": Closed("hand_l", "hand_r", (0.0, -0.4, 0.0))}),
+    ],
+)
+def test_every_row_says_what_the_pose_has(model: poise.Model, goals: Any, options: dict[str, Any]) -> None:
+    if isinstance(options.get("method"), poise.methods.Scipy):
+        pytest.importorskip("scipy")
+    solver = poise.Solver(model, goals, record=True, **options)
+    solution = solver.solve()
+    history = solution.history
+    assert history is not None
+    assert len(history) >= 1
+    assert history.q.shape == (len(history), model.nq)
+    assert history.errors.shape == (len(history), len(solver.row_names), 2)
+    assert history.search.min() >= 1
+    assert (history.damping >= 0.0).all()
+    for row in range(0, len(history), 1 + len(history) // 5):
+        for k, name in enumerate(solver.row_names):
+            goal = solver.goals[name]
+            if isinstance(goal, Reach):
+                wanted = np.asarray(goal.rows(model).target[9:12])
+                apart = float(np.linalg.norm(model.fk(history.q[row], goal.frame)[:3, 3] - wanted))
+                assert history.errors[row, k, 0] == pytest.approx(apart, abs=1e-9)
+
+
+FLAT = poise.load("planar3")
+NEAR, FAR = Reach("tip", (1.2, 1.5)), Reach("tip", (3.5, 0.0))
+ALL = ["auto", "transpose", "dls", "sdls", "qr", "ccd", "fabrik", "halley"]
+CASES = [(name, goal) for name in ALL for goal in (NEAR, FAR)] + [(name, [NEAR, Rest()]) for name in ("auto", "qr")]
+
+
+@pytest.mark.parametrize(("method", "goals"), CASES)
+@pytest.mark.parametrize("options", [{}, {"max_steps": 3, "restarts": 0}, {"max_steps": 5, "restarts": 2}])
+def test_no_pose_is_in_two_rows_after_each_other(method: str, options: dict[str, Any], goals: Any) -> None:
+    solution = poise.solve(FLAT, goals, method=method, record=True, **options)
+    history = solution.history
+    assert history is not None
+    moved = (np.diff(history.q, axis=0) != 0.0).any(axis=1) | (np.diff(history.search) != 0)
+    assert moved.all()
+    assert len(history.cost) == len(history.damping) == len(history.errors) == len(history)
+    path = history.end_at(solution.q)
+    assert (path[-1] == solution.q).all()
+    assert len(path) - len(history) == int((history.q[-1] != solution.q).any())

@@ -228,7 +228,7 @@ def test_tight_tolerances_cost_a_step_or_two_and_no_search() -> None:
     assert tight.steps.mean() < loose.steps.mean() + 2
 
 
-def leg_behind(others: int) -> poise.Model:
+def build_leg_behind(others: int) -> poise.Model:
     """A leg of five joints whose velocities come after so many others."""
     builder = poise.ModelBuilder("centaur")
     for k in range(others):
@@ -245,7 +245,7 @@ def leg_behind(others: int) -> poise.Model:
 def test_a_limb_is_found_as_surely_wherever_it_hangs_on_a_body() -> None:
     found = []
     for others in (0, 34):
-        model = leg_behind(others)
+        model = build_leg_behind(others)
         targets = model.fk(model.random(np.random.default_rng(0), 300), "sole")
         batch = poise.solve_batch(model, Reach("sole", np.eye(4), tolerance=(1e-4, 1e-3)), targets)
         found.append((batch.reached.mean(), batch.searches.mean()))

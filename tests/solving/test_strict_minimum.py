@@ -15,7 +15,7 @@ SAME_PLACE = 0.01  # rad or m: moved by less, a pose is in the valley where it w
 SAME_DEPTH = 1.0 - 0.999**0.5  # of the error: a valley counts as deeper where its cost is below 0.999 (tuning.better)
 
 
-def standing(target: tuple[float, float, float], *, balanced: bool) -> tuple[poise.Model, list[Goal]]:
+def make_standing(target: tuple[float, float, float], *, balanced: bool) -> tuple[poise.Model, list[Goal]]:
     """A figure whose feet stand, and a hand that cannot come to its target."""
     model = poise.load("humanoid")
     feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
@@ -23,7 +23,7 @@ def standing(target: tuple[float, float, float], *, balanced: bool) -> tuple[poi
     return model, [*feet, *balance, Reach("hand_l", target, priority=1)]
 
 
-def hanging(target: tuple[float, float, float]) -> tuple[poise.Model, list[Goal]]:
+def make_hanging(target: tuple[float, float, float]) -> tuple[poise.Model, list[Goal]]:
     """A floating body that holds two ends where they are, and reaches with a third as far as it can."""
     model = poise.load("tree30")
     ends = [name for name in model.frames if name not in {frame.parent for frame in map(model.frame, model.frames)}]
@@ -31,7 +31,7 @@ def hanging(target: tuple[float, float, float]) -> tuple[poise.Model, list[Goal]
     return model, [*held, Reach(ends[2], target, priority=1)]
 
 
-def stretched(frame: str, target: ArrayLike) -> tuple[poise.Model, list[Goal]]:
+def make_stretched(frame: str, target: ArrayLike) -> tuple[poise.Model, list[Goal]]:
     """A quadruped on straight legs, a singular pose, and a frame that cannot come to its target."""
     model = poise.load("quadruped")
     feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_fl", "foot_fr", "foot_hl", "foot_hr")]
@@ -39,15 +39,15 @@ def stretched(frame: str, target: ArrayLike) -> tuple[poise.Model, list[Goal]]:
 
 
 CASES = {
-    "far before": standing((0.4, 1.2, 2.5), balanced=False),
-    "far aside": standing((2.0, 1.0, 0.3), balanced=False),
-    "far above": standing((0.2, 3.0, 0.1), balanced=False),
-    "balanced before": standing((0.3, 1.1, 1.3), balanced=True),
-    "balanced behind": standing((0.3, 1.2, -1.4), balanced=True),
-    "a tree": hanging((4.0, 1.0, 2.0)),
-    "a nose before": stretched("nose", (0.0, 0.5, 2.0)),
-    "a nose below": stretched("nose", (0.3, -0.5, 0.6)),
-    "a head above": stretched("head", (0.0, 2.0, 0.3)),
+    "far before": make_standing((0.4, 1.2, 2.5), balanced=False),
+    "far aside": make_standing((2.0, 1.0, 0.3), balanced=False),
+    "far above": make_standing((0.2, 3.0, 0.1), balanced=False),
+    "balanced before": make_standing((0.3, 1.1, 1.3), balanced=True),
+    "balanced behind": make_standing((0.3, 1.2, -1.4), balanced=True),
+    "a tree": make_hanging((4.0, 1.0, 2.0)),
+    "a nose before": make_stretched("nose", (0.0, 0.5, 2.0)),
+    "a nose below": make_stretched("nose", (0.3, -0.5, 0.6)),
+    "a head above": make_stretched("head", (0.0, 2.0, 0.3)),
 }
 
 
@@ -86,7 +86,7 @@ def test_few_targets_use_all_steps_below_a_singular_level() -> None:
         for frame in 6 * ("tail_tip", "nose", "head", "chest"):
             away = rng.normal(size=3)
             target = model.fk(model.rest, frame)[:3, 3] + model.length * away / np.linalg.norm(away)
-            found = poise.solve(*stretched(frame, target), restarts=0)
+            found = poise.solve(*make_stretched(frame, target), restarts=0)
             assert all(max(error) < 1e-8 for error in list(found.errors.values())[:-1])
             used_up += not found.reached and found.steps >= ALL
     assert used_up <= 4

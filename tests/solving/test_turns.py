@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import poise
 
 
-def right_angles() -> list[np.ndarray]:
+def list_right_angles() -> list[np.ndarray]:
     """The 24 rotations that bring axes onto axes."""
     found = []
     for order in itertools.permutations(range(3)):
@@ -32,7 +32,7 @@ def test_every_right_angle_is_the_product_of_its_matrices(noise: float, dtype: A
     offsets = []
     builder = poise.ModelBuilder("corners")
     parent = None
-    for i, R in enumerate(right_angles()):
+    for i, R in enumerate(list_right_angles()):
         T = np.eye(4)
         T[:3, :3], T[:3, 3] = R + noise * (R == 0.0) * rng.choice([-1.0, 1.0], (3, 3)), rng.normal(size=3)
         builder.add_joint(f"j{i}", parent, "revolute", offset=T)

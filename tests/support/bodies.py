@@ -180,3 +180,34 @@ def build_elbow_arm(**elbow: Any) -> poise.ModelBuilder:
     builder.add_joint("shoulder", None, "revolute", frame="upper_arm", lower=-2, upper=2, mass=2, center=(0.2, 0, 0))
     builder.add_joint("elbow", "upper_arm", "revolute", **dict[str, Any](offset=(0.4, 0, 0), mass=1.0) | elbow)
     return builder.add_frame("tip", "elbow", (0.3, 0, 0))
+
+
+def build_hinge(lower: float, upper: float) -> poise.Model:
+    """Return a hinge with a frame "hand" 1 m away."""
+    builder = poise.ModelBuilder("hinge").add_joint("hinge", None, "revolute", lower=lower, upper=upper)
+    return builder.add_frame("hand", "hinge", (1, 0, 0)).build()
+
+
+def build_two_links(
+    shoulder: tuple[float | None, float | None] = (-3.0, 3.0),
+    elbow: tuple[float | None, float | None] = (-2.5, 2.5),
+    *,
+    rest: tuple[float | None, float | None] = (None, None),
+    size: float = 1.0,
+    units: str = "m",
+) -> poise.Model:
+    """Return a planar arm of two links: frames "shoulder", "elbow" and "hand", with the ranges of its joints."""
+    builder = poise.ModelBuilder("arm")
+    builder.units = units
+    builder.add_joint("shoulder", None, "revolute", lower=shoulder[0], upper=shoulder[1], rest=rest[0])
+    options: dict[str, Any] = {"lower": elbow[0], "upper": elbow[1], "rest": rest[1]}
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(size, 0, 0), **options)
+    return builder.add_frame("hand", "elbow", (size, 0, 0)).build()
+
+
+def build_ball_arm(upper: float = 2.5) -> poise.Model:
+    """Return an arm with a ball joint and a hinge that bends one way, links of 0.3 m."""
+    builder = poise.ModelBuilder("ball arm")
+    builder.add_joint("shoulder", None, "ball")
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(0, 0, 0.3), axis=(0, 1, 0), lower=0.0, upper=upper)
+    return builder.add_frame("hand", "elbow", (0, 0, 0.3)).build()

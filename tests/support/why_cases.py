@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import poise
+from bodies import build_ball_arm, build_two_links
 from poise.diagnosis import CauseKind, WayOut, WayOutKind
 from poise.diagnosis.sentences import say_ways_out
 from poise.goals import Align, Distance, Goal, HalfSpace, Orient, Reach
@@ -23,22 +24,6 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "why.txt"
 TIP = "panda_hand_tcp"
 SMALL = re.compile(r"\b[\d.]+ [un]m\b")  # rounding of a reached solve
 TIME = re.compile(r"\(\d+ us\)")
-
-
-def arm(lower: float = -3.0, upper: float = 3.0, elbow: tuple[float, float] = (-2.5, 2.5)) -> poise.Model:
-    """Return a planar arm with two links of 1 m."""
-    builder = poise.ModelBuilder("arm")
-    builder.add_joint("shoulder", None, "revolute", lower=lower, upper=upper)
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=elbow[0], upper=elbow[1])
-    return builder.add_frame("hand", "elbow", (1, 0, 0)).build()
-
-
-def ball_arm() -> poise.Model:
-    """Return an arm with a ball joint and a hinge, links of 0.3 m."""
-    builder = poise.ModelBuilder("ball arm")
-    builder.add_joint("shoulder", None, "ball")
-    builder.add_joint("elbow", "shoulder", "revolute", offset=(0, 0, 0.3), axis=(0, 1, 0), lower=0.0, upper=2.5)
-    return builder.add_frame("hand", "elbow", (0, 0, 0.3)).build()
 
 
 def gantry() -> poise.Model:
@@ -59,7 +44,7 @@ def stretchy() -> poise.Model:
 
 def cornered() -> tuple[poise.Model, Reach]:
     """Return two links and a target that, from folded joints at their limits, is reached only the other way round."""
-    return arm(-2.5, 2.5, (0.0, 2.5)), Reach("hand", (1.2 * math.cos(1.5), -1.2 * math.sin(1.5), 0.0))
+    return build_two_links((-2.5, 2.5), (0.0, 2.5)), Reach("hand", (1.2 * math.cos(1.5), -1.2 * math.sin(1.5), 0.0))
 
 
 def stone() -> poise.Model:
@@ -108,7 +93,7 @@ def in_a_ball() -> poise.Solution:
 def held_twice() -> poise.Solution:
     """Solve with a range and a coupled range that both prevent the goal."""
     sums = Coupled({"elbow": 1.0}, -0.2, 0.2, name="strap")
-    model = arm(-0.5, 0.5)
+    model = build_two_links((-0.5, 0.5))
     return poise.solve(model, Reach("hand", model.fk([1.2, 0.9], "hand")[:3, 3]), limits=[sums], restarts=0)
 
 
@@ -138,61 +123,74 @@ LEVEL = Align("elbow", "x", (1, 0, 0), name="level")
 DOWN = [Align("elbow", "x", (1, 1, 0), name="up"), Align("elbow", "x", (1, -1, 0), name="down")]
 
 CASES: dict[str, Callable[[], poise.Solution]] = {
-    "reached": lambda: poise.solve(arm(), Reach("hand", (1.2, 0.9, 0))),
-    "too far": lambda: poise.solve(arm(), Reach("hand", (2.5, 0, 0))),
-    "in millimetres": lambda: poise.solve(arm(), Reach("hand", (400, 300, 0))),
-    "too close": lambda: poise.solve(arm(elbow=(0, 2)), Reach("hand", (0.2, 0, 0)), [0.3, 0.5]),
+    "reached": lambda: poise.solve(build_two_links(), Reach("hand", (1.2, 0.9, 0))),
+    "too far": lambda: poise.solve(build_two_links(), Reach("hand", (2.5, 0, 0))),
+    "in millimetres": lambda: poise.solve(build_two_links(), Reach("hand", (400, 300, 0))),
+    "too close": lambda: poise.solve(build_two_links(elbow=(0, 2)), Reach("hand", (0.2, 0, 0)), [0.3, 0.5]),
     "last joint": turned_tip,
     "no branch": no_branch,
     "in a ball": in_a_ball,
     "two targets": lambda: poise.solve(poise.load("humanoid"), hands()),
     "two targets, one served first": lambda: poise.solve(poise.load("humanoid"), hands(1)),
     "locked bones": lambda: poise.solve(stretchy(), Reach("hand", (2, 0, 0))),
-    "a range": lambda: poise.solve(arm(-0.5, 0.5), reach(arm(), [0.8, 0.4])),
+    "a range": lambda: poise.solve(build_two_links((-0.5, 0.5)), reach(build_two_links(), [0.8, 0.4])),
     "a range and a sum": held_twice,
     "a cone": lambda: poise.solve(
-        ball_arm(), Reach("hand", (0.5, 0.2, 0.2)), limits=[Cone("shoulder", swing=0.6)], restarts=0
+        build_ball_arm(), Reach("hand", (0.5, 0.2, 0.2)), limits=[Cone("shoulder", swing=0.6)], restarts=0
     ),
     "a wall": lambda: poise.solve(
-        ball_arm(),
+        build_ball_arm(),
         Reach("hand", (0.4, 0.1, 0.2)),
         [math.cos(0.2), 0, math.sin(0.2), 0, 0.1],
         limits=[Clearance([], 0.1, [HalfSpace((0.3, 0, 0), (-1, 0, 0))])],
         restarts=0,
     ),
-    "one priority": lambda: poise.solve(arm(), DOWN, restarts=0),
-    "served first": lambda: poise.solve(arm(), [LEVEL, Reach("hand", (0.3, 0.9, 0), priority=1)], [0.5, 0.5]),
+    "one priority": lambda: poise.solve(build_two_links(), DOWN, restarts=0),
+    "served first": lambda: poise.solve(
+        build_two_links(), [LEVEL, Reach("hand", (0.3, 0.9, 0), priority=1)], [0.5, 0.5]
+    ),
     "local minimum": lambda: poise.solve(poise.load("planar3"), Reach("tip", (1, 0, 0.3)), restarts=0),
     "no joint": lambda: poise.solve(stone(), Orient("tip", poise.Rotation.from_axis_angle((0, 0, 1), 0.5))),
     "out of time": lambda: poise.solve(poise.load("panda"), Reach(TIP, (0.1, 0.6, 0.7)), time_limit=1e-9),
-    "out of steps": lambda: poise.solve(arm(), reach(arm(), [1.4, 1.9]), [-1, -1.5], max_steps=1, restarts=0),
+    "out of steps": lambda: poise.solve(
+        build_two_links(), reach(build_two_links(), [1.4, 1.9]), [-1, -1.5], max_steps=1, restarts=0
+    ),
     "more searches": lambda: poise.solve(*cornered(), [2.5, 2.5], restarts=0),
-    "continuous, on its way": lambda: poise.solve(arm(), reach(arm(), [1.4, 1.0]), [0, 0.3], mode="continuous"),
+    "continuous, on its way": lambda: poise.solve(
+        build_two_links(), reach(build_two_links(), [1.4, 1.0]), [0, 0.3], mode="continuous"
+    ),
     "continuous, at an end": lambda: poise.solve(*cornered(), [2.5, 2.5], mode="continuous"),
     "continuous, at a limit": lambda: poise.solve(
-        arm(-1, 0.5, (0, 1e-3)), reach(arm(), [0.8, 0]), [0.5, 0], mode="continuous"
+        build_two_links((-1, 0.5), (0, 1e-3)), reach(build_two_links(), [0.8, 0]), [0.5, 0], mode="continuous"
     ),
-    "a step on its way": lambda: poise.Solver(arm(), reach(arm(), [1.4, 1.0]), limits=[Speed(0.5)]).step([0, 0.3], 0.1),
+    "a step on its way": lambda: poise.Solver(
+        build_two_links(), reach(build_two_links(), [1.4, 1.0]), limits=[Speed(0.5)]
+    ).step([0, 0.3], 0.1),
     "a step at an end": last_step,
     "joints left out": still_joint,
-    "below a range": lambda: poise.solve(arm(), Reach("hand", (1.2, 0.9, 0)), [-3.5, 0.5], mode="continuous"),
+    "below a range": lambda: poise.solve(
+        build_two_links(), Reach("hand", (1.2, 0.9, 0)), [-3.5, 0.5], mode="continuous"
+    ),
     "below a sum": lambda: poise.solve(
         gantry(), Reach("hook", (2, 3, -1)), limits=[Coupled({"x": 1}, 9, 10)], joints=["y"], restarts=0
     ),
     "beyond a cone": lambda: poise.solve(
-        ball_arm(),
+        build_ball_arm(),
         Reach("hand", (0.5, 0.2, 0.2)),
         [math.cos(0.6), 0, math.sin(0.6), 0, 0.1],
         limits=[Cone("shoulder", swing=0.6)],
         mode="continuous",
     ),
     "inside a ball": lambda: poise.solve(
-        ball_arm(), Reach("hand", (0, 0, 0.55)), limits=[Clearance([], world=[Sphere((0, 0, 0.3), 2.0)])], restarts=0
+        build_ball_arm(),
+        Reach("hand", (0, 0, 0.55)),
+        limits=[Clearance([], world=[Sphere((0, 0, 0.3), 2.0)])],
+        restarts=0,
     ),
     "an open loop": lambda: poise.solve(
         gantry(), Reach("hook", (2, 3, -1)), limits=[Closed("hook", "x", (0, 0, 0), name="bar")], restarts=0
     ),
-    "a distance": lambda: poise.solve(arm(), Distance("hand", (0, 0, 0), 3.0), [0.2, 0.3], restarts=0),
+    "a distance": lambda: poise.solve(build_two_links(), Distance("hand", (0, 0, 0), 3.0), [0.2, 0.3], restarts=0),
 }
 
 # Remedies that small problems do not show reliably: their sentences are made from records.
@@ -214,7 +212,9 @@ def rounded(text: str) -> str:
 
 def tell_records() -> str:
     """Return the sentences of the records."""
-    return "\n".join(way.text for way in say_ways_out(poise.solve(arm(), Reach("hand", (2.5, 0, 0))), RECORDS))
+    return "\n".join(
+        way.text for way in say_ways_out(poise.solve(build_two_links(), Reach("hand", (2.5, 0, 0))), RECORDS)
+    )
 
 
 def tell_all() -> str:

@@ -1,11 +1,14 @@
-"""A method refuses the bodies that its kernel cannot serve: both ask the same function what a limb is."""
+"""Limbs: which a body has, and soft stretch along a path."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import poise
+from poise.goals import Reach
+from poise.methods import TwoBone
 from poise.methods.two_bone import TURNS, _find_limb
 from poise.model import Joint, Model, ModelBuilder
 
@@ -13,7 +16,7 @@ MOST_BEYOND = 6
 TURNING = {"revolute": 1, "continuous": 1, "universal": 2, "euler": 3, "ball": 3}
 
 
-def limb_by_hand(model: Model, frame: str) -> list[str] | None:
+def find_limb_by_hand(model: Model, frame: str) -> list[str] | None:
     """Return the outermost limb as it is defined: a hinge on a ball, or on three hinges through one point."""
     turns: list[tuple[Joint, str, np.ndarray]] = []
     for joint in (joint for joint in model.joints_above(frame) if joint.v.stop > joint.v.start):
@@ -43,7 +46,7 @@ def draw_chain(rng: np.random.Generator) -> Model:
         kind = str(rng.choice(["revolute", "revolute", "revolute", "universal", "ball", "prismatic"]))
         offset = (0.0, 0.0, 0.0) if rng.random() < 0.45 else tuple(rng.normal(size=3))
         follows = {"mimic": ("j0", 0.5, 0.0)} if k and kind == "revolute" and rng.random() < 0.08 else {}
-        if follows and builder_kind(builder) != "revolute":
+        if follows and find_first_kind(builder) != "revolute":
             follows = {}
         axis = {} if kind in {"ball", "universal"} else {"axis": rng.normal(size=3)}
         builder.add_joint(f"j{k}", parent, kind, offset=offset, **axis, **follows)
@@ -51,7 +54,7 @@ def draw_chain(rng: np.random.Generator) -> Model:
     return builder.add_frame("tip", parent, (0.3, 0.0, 0.1)).build()
 
 
-def builder_kind(builder: ModelBuilder) -> str:
+def find_first_kind(builder: ModelBuilder) -> str:
     """Return the kind of the first joint of a chain."""
     return str(builder.build().joints[0].kind)
 
@@ -63,7 +66,7 @@ def test_the_kernels_limb_is_the_defined_one() -> None:
     for _ in range(300):
         model = draw_chain(rng)
         limb = _find_limb(model, "tip", np.ones(model.nv, dtype=bool))
-        assert limb == limb_by_hand(model, "tip")
+        assert limb == find_limb_by_hand(model, "tip")
         found += limb is not None
     assert 30 <= found <= 270
 
@@ -72,4 +75,42 @@ def test_the_kernels_limb_is_the_defined_one() -> None:
 def test_limbs_of_built_in_bodies(name: str) -> None:
     model = poise.load(name)
     for frame in model.frames:
-        assert _find_limb(model, frame, np.ones(model.nv, dtype=bool)) == limb_by_hand(model, frame)
+        assert _find_limb(model, frame, np.ones(model.nv, dtype=bool)) == find_limb_by_hand(model, frame)
+
+
+# ------------------ Soft stretch along a path: the elbow opens and closes steadily, whatever pose the solve starts from
+
+
+OUT = np.linspace(0.3, 0.75, 46)  # metres from the shoulder, 1 cm a frame; the arm is 0.64 m long
+WAYS = [(0.5, -0.2, 1.0), (1.0, -0.3, 0.3), (0.2, -1.0, 0.5)]
+
+
+def bend_elbow(way: tuple[float, ...], soften: float, *, warm: bool) -> NDArray[np.float64]:
+    """The elbow's angle out along a line from the shoulder, and back."""
+    model = poise.load("humanoid")
+    shoulder = model.fk(model.rest, "shoulder_l")[:3, 3]
+    joints = ["shoulder_l", "elbow_l"]
+    solver = poise.Solver(model, [Reach("hand_l", shoulder)], method=TwoBone(soften=soften), joints=joints, restarts=0)
+    along, at, q, out = np.array(way) / np.linalg.norm(way), model.joint("elbow_l").q, np.array(model.rest), []
+    for distance in (*OUT, *OUT[::-1]):
+        found = solver.solve(q if warm else model.rest, {"hand_l": shoulder + distance * along}).q
+        q = found if warm else q
+        out.append(float(found[at][0]))
+    return np.array(out)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("soften", [0.7, 0.9])
+def test_the_elbow_goes_steadily(way: tuple[float, ...], soften: float) -> None:
+    warm = bend_elbow(way, soften, warm=True)
+    out, back = np.diff(warm[: len(OUT)]), np.diff(warm[len(OUT) :])
+    assert (out > 0.0).all()  # it opens all the way, and never sticks
+    assert (back < 0.0).all()
+    assert np.abs(np.diff(warm)).max() < 0.1
+    np.testing.assert_allclose(warm, bend_elbow(way, soften, warm=False), atol=1e-9)
+    np.testing.assert_allclose(warm, warm[::-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_without_softening_it_is_the_same_from_every_start(way: tuple[float, ...]) -> None:
+    np.testing.assert_allclose(bend_elbow(way, 1.0, warm=True), bend_elbow(way, 1.0, warm=False), atol=1e-3)
