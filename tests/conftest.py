@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from chromium import chromium
+from tiers import LongTests
 
 # Native code compiles nothing at run time, but a first call warms caches: a per-example deadline only makes noise.
 # The same examples everywhere, so that results are comparable between changes; `explore` searches for new ones,
@@ -60,12 +61,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that drive a browser or compile for a GPU as slow, and sort the tests.
+    """Mark tests that drive a browser or compile for a GPU as slow, mark long tests, and sort the tests.
 
     Long files come first: with several cores a long one at the end would keep the others waiting. Tests in a browser
     come last: what drives it keeps this thread's event loop until the session ends.
     """
+    long_tests = LongTests()
     for item in items:
+        if long_tests.includes(item.nodeid):
+            item.add_marker(pytest.mark.long)
         if any(item.get_closest_marker(kind) for kind in SLOW_KINDS):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: (bool(item.get_closest_marker("browser")), item.path.parent.name not in LONG_FOLDERS))
