@@ -9,29 +9,10 @@ import pytest
 
 import poise
 from poise.goals import Style
-from studio_page import PATIENCE, drag, open_page, still, until
+from studio_page import PATIENCE, drag, still, until
 from walks import make_bow, make_walk
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
-
-
-from poise.studio.web.studio import Studio
-
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def studio():
-    with Studio("humanoid", port=18096, shadows=False) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def page(browser, studio):
-    opened = open_page(browser, studio)
-    opened.get_by_text("Style", exact=True).last.click()
-    yield opened
-    opened.close()
 
 
 def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
@@ -39,6 +20,7 @@ def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
     poise.save(make_bow(), tmp_path / "bow.npz")  # of this body
     poise.save(make_walk(24), tmp_path / "walk.bvh")  # of the body that the file describes: carried over
     before = studio.puppet.q
+    page.get_by_text("Style", exact=True).last.click()
     for name, frames in (("bow.npz", 60), ("walk.bvh", 84)):
         with page.expect_file_chooser() as chooser:
             page.get_by_role("button", name="Open clips").click(timeout=1e3 * PATIENCE)
