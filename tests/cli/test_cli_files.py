@@ -1,4 +1,4 @@
-"""`poise info` and `poise convert`, as typed."""
+"""Verbs for files: info, convert, show and their options."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+import looks_files as made
 import poise
+from poise.cli.app import app
 from urdf_cases import J1, J2, L, one, robot
 
 
@@ -146,3 +149,18 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
         assert shown.stderr.startswith(f"poise {words[0]}: ")
         assert len(shown.stderr.splitlines()) == 1
     assert [p.name for p in tmp_path.iterdir()] == ["bad.urdf"]
+
+
+def notes(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["info", *arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    return " ".join(json.loads(result.stdout)["notes"])
+
+
+@pytest.mark.slow
+def test_info_says_which_meshes_are_missing_and_where_they_were_looked_for(tmp_path: Path) -> None:
+    path = str(made.robot(tmp_path))
+    assert "hand_description" in notes(path)
+    assert "--package-path" in notes(path)
+    assert notes(path, "--package-path", str(tmp_path / "elsewhere")) == ""
+    assert CliRunner().invoke(app, ["info", path, "--package-path", str(tmp_path / "none")]).exit_code == 2

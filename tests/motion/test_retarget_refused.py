@@ -122,13 +122,6 @@ def test_invalid_frames_are_rejected_and_the_stream_continues(walk):
 
 
 @pytest.mark.slow
-def test_progress_must_be_a_function(walk):
-    for mode in ("clip", "online"):
-        with pytest.raises(PoiseError, match="progress is 3; it must be a function"):
-            retarget(walk, poise.load("humanoid", scale=0.6), mode=mode, progress=3)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["clip", "online"])
 def test_every_smoothness_is_one(walk, mode):
     """Next to none is as none, and any that lasts longer than every clip does is as another."""
