@@ -9,17 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("typer")
-
-from typer.testing import CliRunner
-
+from command_line import run_poise
 from course_answers import ANSWERS, SLIPS
-from poise.cli.app import app
 from poise.textbook.exercises import EXERCISES, judge_file
-
-
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, ("check", *words), env={"COLUMNS": "120", "NO_COLOR": "1"})
 
 
 def read_function(number: int, text: str) -> Any:
@@ -141,7 +133,7 @@ def test_misuse_exits_with_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("here.py").write_text("", "utf-8")
-    shown = typed(*words)
+    shown = run_poise("check", *words)
     assert shown.exit_code == 2
     assert said in shown.output
 
@@ -150,22 +142,22 @@ def test_misuse_exits_with_2(
 def test_the_command_runs_a_file_apart(tmp_path: Path) -> None:
     path = tmp_path / "answer.py"
     path.write_text("print('mine')\n" + ANSWERS[4], "utf-8")
-    shown = typed("4", str(path))
+    shown = run_poise("check", "4", str(path))
     assert (shown.exit_code, shown.stdout.count("\n")) == (0, 1), shown.output
-    assert json.loads(typed("4", str(path), "--json").stdout)["right"] is True
+    assert json.loads(run_poise("check", "4", str(path), "--json").stdout)["right"] is True
 
     path.write_text("def transpose_step(jacobian, error):\n    return -jacobian.T @ error\n", "utf-8")
-    shown = typed("4", str(path), "--json")
+    shown = run_poise("check", "4", str(path), "--json")
     assert shown.exit_code == 1
     assert json.loads(shown.stdout)["right"] is False
 
     path.write_text("def transpose_step(jacobian, error):\n    while True:\n        pass\n", "utf-8")
-    shown = typed("4", str(path), "--time-limit", "2")
+    shown = run_poise("check", "4", str(path), "--time-limit", "2")
     assert shown.exit_code == 1
     assert "transpose_step" in shown.output
     assert "loop" in shown.output
 
     path.write_text("import os\n\ndef transpose_step(jacobian, error):\n    os._exit(3)\n", "utf-8")
-    shown = typed("4", str(path))
+    shown = run_poise("check", "4", str(path))
     assert shown.exit_code == 1
     assert "exit code 3" in shown.output

@@ -13,15 +13,10 @@ import numpy as np
 import pytest
 
 import poise
+from command_line import run_poise
 from paths import ROOT
 from poise import native
-
-pytest.importorskip("typer")
-
-from typer.testing import CliRunner
-
 from poise.cli import doctor
-from poise.cli.app import app
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,12 +27,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 NOT_USERS = {"all", "peers"}
 
 
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, ("doctor", *words), env={"COLUMNS": "200", "NO_COLOR": "1"})
-
-
 def facts() -> dict[str, Any]:
-    shown = typed("--json")
+    shown = run_poise("doctor", "--json")
     assert shown.exit_code == 0, shown.output
     return dict(json.loads(shown.stdout))
 
@@ -74,7 +65,7 @@ def test_a_missing_package_is_named_with_what_to_type(monkeypatch: pytest.Monkey
     told = facts()["extras"]["studio"]
     assert told["packages"]["matplotlib"] is None
     assert not told["installed"]
-    shown = typed()
+    shown = run_poise("doctor")
     assert shown.exit_code == 0
     assert "matplotlib MISSING" in shown.stdout
     assert "pip install 'poise[studio]'" in shown.stdout
@@ -90,7 +81,7 @@ def test_the_gpu_is_usable_with_a_device_and_cupy(
     told = facts()["gpu"]
     assert told["usable"] == bool(devices and cupy)
     assert ("poise[gpu]" in told["said"]) == bool(devices and not cupy)
-    assert all(name in typed().stdout for name in devices)
+    assert all(name in run_poise("doctor").stdout for name in devices)
 
 
 @pytest.mark.slow
