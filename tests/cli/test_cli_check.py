@@ -30,9 +30,9 @@ def test_a_right_answer_is_right_on_any_arm(number: int, seed: int) -> None:
 @pytest.mark.parametrize(("number", "right", "wrong", "said"), SLIPS)
 def test_a_mistake_is_described_in_words(number: int, right: str, wrong: str, said: str) -> None:
     assert right in ANSWERS[number]
-    told = EXERCISES[number].judge(read_function(number, ANSWERS[number].replace(right, wrong, 1)))
-    assert told is not None
-    assert said in told
+    message = EXERCISES[number].judge(read_function(number, ANSWERS[number].replace(right, wrong, 1)))
+    assert message is not None
+    assert said in message
 
 
 @pytest.mark.parametrize("number", EXERCISES)
@@ -98,10 +98,10 @@ CHEATS = {
 @pytest.mark.parametrize("name", CHEATS)
 def test_an_answer_that_calls_a_solver_is_noticed(name: str) -> None:
     number, text, said = CHEATS[name]
-    told = EXERCISES[number].judge(read_function(number, text))
-    assert told is not None
-    assert said in told
-    assert "Write it yourself" in told
+    message = EXERCISES[number].judge(read_function(number, text))
+    assert message is not None
+    assert said in message
+    assert "Write it yourself" in message
 
 
 def test_a_file_is_judged_by_name(tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ def test_a_file_is_judged_by_name(tmp_path: Path) -> None:
         ("def damped_step(jacobian, error, damping):\n    return 'nothing'", 1, "str"),
     ):
         path.write_text(text, "utf-8")
-        told, words = judge_file(6, str(path))
-        assert (told, said in words) == (code, True), words
+        found, words = judge_file(6, str(path))
+        assert (found, said in words) == (code, True), words
 
 
 @pytest.mark.parametrize(

@@ -170,10 +170,10 @@ def test_figures_are_millimetres_in_every_unit(tmp_path, units_in_a_metre, unit)
     for path, factor in zip(paths, (1.0, units_in_a_metre), strict=True):
         poise.save(scale_motion(walk, factor), path)
     assert poise.load(paths[1]).units == unit
-    told = [measure(path) for path in paths]
-    assert told[0]["slip_max"] > 1.0
-    assert told[1] == pytest.approx(told[0], rel=1e-3, abs=1e-2)
-    assert measure(paths[1], "--scale", 1 / units_in_a_metre) == pytest.approx(told[0], rel=1e-3, abs=1e-2)
+    figures = [measure(path) for path in paths]
+    assert figures[0]["slip_max"] > 1.0
+    assert figures[1] == pytest.approx(figures[0], rel=1e-3, abs=1e-2)
+    assert measure(paths[1], "--scale", 1 / units_in_a_metre) == pytest.approx(figures[0], rel=1e-3, abs=1e-2)
 
 
 @pytest.mark.parametrize("scale", ["auto", "0.01"])

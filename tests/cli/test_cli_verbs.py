@@ -97,9 +97,9 @@ def test_solve_prints_q_and_degrees() -> None:
     q = json.loads(re.search(r"^q = (\[.*\])$", shown.stdout, re.MULTILINE)[1])  # type: ignore[index]
     answer = json.loads(run_poise("solve", "panda", "--reach", "panda_hand_tcp", "0.4", "0", "0.4", "--json").stdout)
     assert np.allclose(q, answer["q"], atol=1e-4)
-    told = re.search(r"^degrees: (.*)$", shown.stdout, re.MULTILINE)[1].split(", ")  # type: ignore[index]
-    assert [name for name, _ in map(str.split, told)] == [f"panda_joint{k}" for k in range(1, 8)]
-    assert np.allclose([float(x) for _, x in map(str.split, told)], np.degrees(answer["q"]), atol=0.06)
+    angles = re.search(r"^degrees: (.*)$", shown.stdout, re.MULTILINE)[1].split(", ")  # type: ignore[index]
+    assert [name for name, _ in map(str.split, angles)] == [f"panda_joint{k}" for k in range(1, 8)]
+    assert np.allclose([float(x) for _, x in map(str.split, angles)], np.degrees(answer["q"]), atol=0.06)
 
 
 def test_solve_explains_a_miss_and_exits_with_1() -> None:

@@ -42,10 +42,10 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 @pytest.mark.slow
 def test_no_file_is_missing(names: set[str]) -> None:
     try:
-        told = subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True, cwd=ROOT).stdout
+        listed = subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True, cwd=ROOT).stdout
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("not a checkout: git cannot say which files there are")
-    known = {name for name in told.split("\n") if name and (ROOT / name).exists()}
+    known = {name for name in listed.split("\n") if name and (ROOT / name).exists()}
     assert {name for name in known if not name.startswith(LEFT_OUT)} - names == set()
 
 

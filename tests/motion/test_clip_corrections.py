@@ -23,7 +23,7 @@ from walks import make_walk, put_skate_in
 @pytest.mark.slow
 @pytest.mark.parametrize("ends", [1, 2, 3])
 def test_a_frame_finds_the_answer_that_has_joints_at_their_ends(ends):
-    """Of seven joints some are at an end of their range where the hand is asked to be; all begin a little beside it."""
+    """Of seven joints some are at an end of their range where the hand is asked to be; all begin a little off it."""
     model, rng, frames = poise.load("panda"), np.random.default_rng(5), 200
     frame = model.frames[-1]
     q = rng.uniform(model.lower + 0.3, model.upper - 0.3, (frames, model.nq))
@@ -95,9 +95,9 @@ def test_lock_and_quality_measure_the_same(skating, tmp_path):
     before = poise.load_motion(tmp_path / "before.bvh")
     track = lock(before)
     poise.save(track.motion, tmp_path / "after.bvh")
-    told, found = track.quality, quality(poise.load_motion(tmp_path / "after.bvh"), before)
+    own, found = track.quality, quality(poise.load_motion(tmp_path / "after.bvh"), before)
     for name in ("contact_share", "slip_max", "drift_max", "height_mean", "sink_max"):
-        assert getattr(found, name) == pytest.approx(getattr(told, name), abs=1e-2)
+        assert getattr(found, name) == pytest.approx(getattr(own, name), abs=1e-2)
     stiff = lock(skating, joints=["spine_1"])
     assert stiff.released
     assert stiff.quality.drift_max == pytest.approx(quality(stiff.motion, skating).drift_max)

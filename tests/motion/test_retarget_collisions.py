@@ -45,23 +45,23 @@ def stand(frames):
 def test_why_reports_self_collisions_that_quality_measures(share, mode):
     walk = fold(make_walk(24), share) if share else stand(24)
     carried = retarget(walk, poise.load("humanoid", scale=0.6), mode=mode, touch=False)
-    known, told = carried.quality, carried.why()
+    known, message = carried.quality, carried.why()
     assert known.collision_max is not None
     assert known.collision_share is not None
     assert (known.collision_max > 1.0) == bool(share)
-    assert ("collides with itself" in told) == bool(share)
+    assert ("collides with itself" in message) == bool(share)
     if share:
         found = re.search(
-            r"collides with itself in .* in (\d+) of 24 .*most at frame (\d+) .*'(.*)' and '(.*)' by (.*) mm", told
+            r"collides with itself in .* in (\d+) of 24 .*most at frame (\d+) .*'(.*)' and '(.*)' by (.*) mm", message
         )
-        assert found, told
+        assert found, message
         assert int(found[1]) == pytest.approx(24 * known.collision_share, abs=2.0)
         assert float(found[5]) == pytest.approx(known.collision_max, rel=0.06)
         worst = quality(carried.motion[int(found[2]) : int(found[2]) + 1]).collision_max
         assert worst == pytest.approx(known.collision_max, rel=1e-9)
         assert {found[3], found[4]} <= set(carried.motion.model.frames)
         assert any(part.endswith("_l") for part in (found[3], found[4]))
-        assert "limits=[Clearance()]" in told
+        assert "limits=[Clearance()]" in message
 
 
 @pytest.mark.slow

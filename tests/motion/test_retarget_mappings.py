@@ -74,10 +74,10 @@ def test_every_mapping_is_retargeted_or_rejected(walk, bodies, which):
 )
 def test_a_pair_that_is_wrong_is_named(walk, bodies, side, role, frame, words):
     found = find_mapping(walk.model, bodies[0])
-    with pytest.raises(InvalidValue, match=words) as told:
+    with pytest.raises(InvalidValue, match=words) as caught:
         retarget(walk, bodies[0], found.replace(role, **{side: frame}))
-    assert f"the {side} 'humanoid'" in str(told.value)
-    assert f"{side}=" in str(told.value)
+    assert f"the {side} 'humanoid'" in str(caught.value)
+    assert f"{side}=" in str(caught.value)
 
 
 def test_left_and_right_are_the_same_for_arms_and_legs(walk, bodies):
@@ -100,9 +100,9 @@ def test_a_correction_takes_frames_that_the_body_has_and_names_the_nearest_else(
             frame = getattr(pair, side)
             assert mapping.replace(pair.role, **{side: frame}).pairs == mapping.pairs
             words = rf"mapping\.replace\('{pair.role}', {side}='{frame}x'\).*Did you mean .*'{frame}'"
-            with pytest.raises(NameNotFound, match=words) as told:
+            with pytest.raises(NameNotFound, match=words) as caught:
                 mapping.replace(pair.role, **{side: f"{frame}x"})
-            assert frame in told.value.choices
+            assert frame in caught.value.choices
     with pytest.raises(NameNotFound, match=r"no frame 'chezt' for its 'chest'.*Did you mean 'chest'"):
         retarget(walk, bodies[0], read.replace("chest", **{side: "chezt"}))
 
@@ -183,6 +183,6 @@ def test_legs_that_are_named_are_legs_wherever_they_point_in_the_rest_pose(walk,
 def test_roles_that_are_given_settle_what_kind_a_body_is(walk, ways):
     model = make_figure(ways, legs=("x1", "x2", "x3"))
     given = {f"{part}_{s.lower()}": f"x{k}_{s}" for k, part in enumerate(("hip", "knee", "ankle"), 1) for s in "LR"}
-    told = model.with_roles({"pelvis": "Hips", **given})
-    assert poise.roles(told).kind == "biped"
-    assert Mapping.between(told, walk.model).find("ankle_l").source == "x3_L"
+    stated = model.with_roles({"pelvis": "Hips", **given})
+    assert poise.roles(stated).kind == "biped"
+    assert Mapping.between(stated, walk.model).find("ankle_l").source == "x3_L"

@@ -106,7 +106,12 @@ CAMERA = (
     f"ROOT Camera\n{{\n OFFSET 0 0 0\n CHANNELS 6 Xposition Yposition Zposition {TURNS}\n JOINT Lens\n {{\n"
     f"  OFFSET 0 0.8 0\n  CHANNELS 3 {TURNS}\n  End Site\n  {{\n   OFFSET 0 0.1 0\n  }}\n }}\n}}\n"
 )
-PLACES = {"beside": (1.0, 0.5, 1.0), "below": (0.0, -5.0, 0.0), "above": (0.0, 10.0, 0.0), "far": (-200.0, 3.0, 0.0)}
+PLACES = {
+    "near": (1.0, 0.5, 1.0),
+    "below": (0.0, -5.0, 0.0),
+    "above": (0.0, 10.0, 0.0),
+    "far": (-200.0, 3.0, 0.0),
+}
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,7 @@ def walk():
 def test_nonsense_is_rejected_by_the_name_of_the_argument_in_both_modes(walk, what):
     child = poise.load("humanoid", scale=0.6)
     for case, given in NONSENSE.items():
-        told = []
+        messages = []
         for mode in ("clip", "online"):
             options = {"clip": walk, "model": child, "mode": mode, what: given}
             if case in ALLOWED.get(what, ()):
@@ -90,8 +90,8 @@ def test_nonsense_is_rejected_by_the_name_of_the_argument_in_both_modes(walk, wh
             with pytest.raises(PoiseError, match=rf"{what}|joint is called") as error:
                 retarget(**options)
             assert "\n" not in str(error.value)
-            told.append(str(error.value))
-        assert len(set(told)) <= 1, case  # alike in both
+            messages.append(str(error.value))
+        assert len(set(messages)) <= 1, case  # alike in both
 
 
 @pytest.mark.slow
@@ -144,9 +144,9 @@ def test_every_smoothness_is_one(walk, mode):
 def test_bodies_that_cannot_be_retargeted_are_rejected_by_name(walk, case, mode):
     make, words = REFUSED[case]
     clip, body, options = make(walk, poise.load("humanoid", scale=0.6))
-    with pytest.raises(PoiseError, match=words) as told:
+    with pytest.raises(PoiseError, match=words) as caught:
         retarget(clip, body, mode=mode, **options)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.slow

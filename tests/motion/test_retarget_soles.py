@@ -57,7 +57,7 @@ def test_contacts_of_a_clip_are_exact_and_no_corner_of_a_sole_is_below_the_floor
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_no_corner_of_a_foot_that_only_nods_is_below_the_floor_however_it_sways(seed):
-    """How far a foot leans is told by the solve that holds it, not by the one before it."""
+    """The lean of a foot is measured in the solve that holds it, not in the one before it."""
     rng = np.random.default_rng(seed)
     walk = make_walk(int(rng.integers(60, 120)))
     if seed % 2:

@@ -16,6 +16,7 @@ from walkers import make_machine
 from walks import make_walk
 
 BODIES = {"machine": make_machine, "child": lambda: poise.load("humanoid", scale=0.6)}
+MOST_STEPS = {"machine": 1.5, "child": 1.15}  # relative to the largest step of the whole clip
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +26,13 @@ def walk():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(BODIES))
-@pytest.mark.parametrize(("fps", "most"), [(30.0, 1.9), (120.0, 7.0)])
+@pytest.mark.parametrize(("fps", "most"), [(30.0, 1.8), (120.0, 4.5)])
 def test_a_stream_is_nearly_as_smooth_as_the_whole_clip_at_every_frame_rate(walk, name, fps, most):
     """At 120 frames a second each fourth one has a kink: between those that were 30 lie straight lines."""
     model, clip = BODIES[name](), walk.resampled(fps)
     whole, stream = (retarget(clip, model, mode=mode) for mode in ("clip", "online"))
     assert stream.quality.jerk_p95 < most * whole.quality.jerk_p95
-    assert stream.quality.step_max < 1.6 * whole.quality.step_max
+    assert stream.quality.step_max < MOST_STEPS[name] * whole.quality.step_max
 
 
 @pytest.mark.slow

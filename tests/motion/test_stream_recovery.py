@@ -21,6 +21,7 @@ from walkers import make_character, make_machine
 from walks import make_walk
 
 BODIES = {"machine": make_machine, "child": lambda: poise.load("humanoid", scale=0.6)}
+MOST_STEPS = {"machine": 1.5, "child": 1.15}  # relative to the largest step of the whole clip
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_a_stream_that_begins_in_the_air_walks_on_as_the_whole_clip_does(walk, n
     whole, stream = (retarget(fall, model, mode=mode) for mode in ("clip", "online"))
     assert np.abs(measure_hips(stream.motion)[25:] - measure_hips(whole.motion)[25:]).max() < 0.03
     assert sum(len(contact) for contact in stream.contacts) > 100
-    assert measure_steps(stream.motion, 16) < 1.6 * measure_steps(whole.motion, 16)
+    assert measure_steps(stream.motion, 16) < MOST_STEPS[name] * measure_steps(whole.motion, 16)
 
 
 def record_like_cmu(walk):
@@ -87,7 +88,7 @@ def test_a_recording_with_a_t_pose_and_a_floor_that_is_not_level_has_contacts(wa
     for contact in stream.contacts:
         held[contact.start : contact.end] = True
     assert held[60:].mean() > 0.4
-    assert measure_steps(stream.motion, 30) < 1.6 * measure_steps(whole.motion, 30)
+    assert measure_steps(stream.motion, 30) < MOST_STEPS[name] * measure_steps(whole.motion, 30)
 
 
 def bend_elbows(angles):

@@ -54,8 +54,8 @@ def check_crossing(limb: str, line: Place, far: float, step: float) -> None:
     for sign in (1.0, -1.0):
         side = np.cross(along, rng.normal(size=3))
         side /= np.linalg.norm(side)
-        for beside in (0.0, 0.015):
-            centre = far * along + beside * np.cross(along, side)
+        for aside in (0.0, 0.015):
+            centre = far * along + aside * np.cross(along, side)
             near, away = swings(limb, tuple(sign * along), tuple(centre), tuple(side), step)
             assert near < TIMES * step, f"{near:.4f} m near the line, in a frame in which the end moved {step} m"
             assert away < 0.07, f"{away:.3f} m in a frame in which the end moved {step} m"
@@ -117,12 +117,12 @@ def crossing(rng: np.random.Generator, pole: Floats, step: float, aside: float) 
 def wandering(rng: np.random.Generator, pole: Floats, step: float) -> Floats:
     """A path that winds about the pole's line, inside its zone, along the zone's edge and through the line."""
     across = unit(np.cross(pole, rng.normal(size=3)))
-    beside = np.cross(pole, across)
+    aside = np.cross(pole, across)
     t = np.linspace(0.0, 1.0, 20_000)
     turns, waves, first = rng.uniform(1, 5), rng.uniform(1, 5), rng.uniform(0, 2 * np.pi)
     r = rng.uniform(0.5, 1.3) * ZONE * np.cos(2 * np.pi * waves * t)
     angle = first + 2 * np.pi * turns * t
-    path = 0.4 * pole + 0.4 * r[:, None] * (np.cos(angle)[:, None] * across + np.sin(angle)[:, None] * beside)
+    path = 0.4 * pole + 0.4 * r[:, None] * (np.cos(angle)[:, None] * across + np.sin(angle)[:, None] * aside)
     length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
     found: Floats = path[np.searchsorted(length, np.arange(0.0, length[-1], step))]
     return found

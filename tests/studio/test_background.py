@@ -103,11 +103,11 @@ def test_failed_work_is_reported_and_removed(error: Exception, capsys: pytest.Ca
 
 
 def test_progress_is_reported_in_shares_and_passes() -> None:
-    background, told = Background(), []
+    background, seen = Background(), []
 
     def listen() -> None:
         task = background.task
-        told.append(None if task is None else (task.share, task.passes))
+        seen.append(None if task is None else (task.share, task.passes))
 
     def work(progress: Progress) -> None:
         for _ in range(2):
@@ -118,7 +118,7 @@ def test_progress_is_reported_in_shares_and_passes() -> None:
     background.start("two passes", work, lambda _: None)
     wait(background)
     time.sleep(0.05)
-    assert told == [(0.0, 0), (0.5, 0), (1.0, 1), (0.5, 1), (1.0, 2), None]
+    assert seen == [(0.0, 0), (0.5, 0), (1.0, 1), (0.5, 1), (1.0, 2), None]
 
 
 def test_who_listens_badly_does_not_end_the_work(capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,9 +164,9 @@ def test_the_file_of_a_body_that_a_clip_is_carried_to_is_gone_too(tmp_path, monk
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     with Studio(make_walk(), port=18219, shadows=False) as studio:
-        beside = studio.second_body
-        assert beside.open_upload("other.glb", (tmp_path / "other.glb").read_bytes())
-        assert wait_until(lambda: beside.model is not None)
+        second = studio.second_body
+        assert second.open_upload("other.glb", (tmp_path / "other.glb").read_bytes())
+        assert wait_until(lambda: second.model is not None)
         assert list((tmp_path / "temporary").rglob("other.glb"))
     assert list((tmp_path / "temporary").iterdir()) == []
 

@@ -153,37 +153,37 @@ def test_a_notebook_cell_shows_the_body() -> None:
     model = poise.load("planar3")
     motion = poise.Motion(model, np.zeros((2, 3)))
     for thing in (poise.Pose(model), motion):
-        told = thing._repr_html_()
-        assert told is not None
-        assert "<iframe" in told
+        message = thing._repr_html_()
+        assert message is not None
+        assert "<iframe" in message
     assert poise.Motion(model, np.zeros((0, 3)))._repr_html_() is None
 
 
 @pytest.mark.parametrize("name", poise.models.names())
 def test_a_notebook_cell_shows_a_model_and_its_joints(name: str) -> None:
     model = poise.load(name)
-    told = model._repr_html_()
-    assert "<iframe" in told
-    assert f"<td>{model.joints[0].name}</td>" in told
-    assert len(told) < 200_000
-    assert told == model._repr_html_()  # made once
+    message = model._repr_html_()
+    assert "<iframe" in message
+    assert f"<td>{model.joints[0].name}</td>" in message
+    assert len(message) < 200_000
+    assert message == model._repr_html_()  # made once
 
 
 @pytest.mark.slow
 def test_a_notebook_keeps_a_still_picture_of_a_body_with_large_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise[studio]'")
     monkeypatch.setattr("poise.pages.notebook.MOST_CHARACTERS", 1000)
-    told = poise.load("planar3").with_frame("here", "tip", np.eye(4))._repr_html_()
-    assert '<img src="data:image/png;base64,' in told
-    assert "<iframe" not in told
+    message = poise.load("planar3").with_frame("here", "tip", np.eye(4))._repr_html_()
+    assert '<img src="data:image/png;base64,' in message
+    assert "<iframe" not in message
 
 
 def test_a_notebook_says_a_model_in_words_where_nothing_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("poise.pages.notebook.MOST_CHARACTERS", 1000)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    told = poise.load("planar3").with_frame("there", "tip", np.eye(4))._repr_html_()
-    assert "<td>joint_1</td>" in told
-    assert "<img" not in told
+    message = poise.load("planar3").with_frame("there", "tip", np.eye(4))._repr_html_()
+    assert "<td>joint_1</td>" in message
+    assert "<img" not in message
 
 
 def test_long_clips_are_thinned_out_and_keep_their_ends() -> None:

@@ -92,11 +92,11 @@ def page(page: Any, studio: Studio) -> Iterator[Any]:
 
 
 def show(studio: Studio, page: Any, body: str) -> Any:
-    """Show a body; return the camera of the window once it stands still."""
+    """Show a body; return the camera of the window once the window has the body and its camera stands still."""
     studio.show(body)
     studio.session.player.stop()
     camera = studio.session.server.get_clients()[page.viewer].camera
-    until(lambda: camera.image_height > 0, page)
+    until(lambda: page.evaluate("name => name in poiseNodes", studio.session.view.root.name), page)
     looks: list[np.ndarray] = []
 
     def same() -> bool:

@@ -257,9 +257,9 @@ def test_a_picture_of_a_planar_arm_says_them() -> None:
     model = poise.load("planar2")
     solution = poise.solve(model, Reach("tip", (0.9, 1.1, 0.0)))
     axes = poise.plot(solution).figure.axes[0]
-    told = [text.get_text() for text in axes.texts]
-    assert [f"{math.degrees(angle):.0f}°" for angle in solution.q] == told[:2]
-    assert told.count("1 m") == 2
+    message = [text.get_text() for text in axes.texts]
+    assert [f"{math.degrees(angle):.0f}°" for angle in solution.q] == message[:2]
+    assert message.count("1 m") == 2
     thickest = max(line.get_linewidth() for line in axes.lines)
     assert thickest >= 6.0
     assert any(line.get_marker() == "x" for line in axes.lines)  # the target

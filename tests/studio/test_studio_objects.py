@@ -25,7 +25,7 @@ pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[
 
 
 def make_scene(frames: int = 40) -> MotionWithObjects:
-    """A walk beside a ball that rolls and turns, and a shelf that lies deeper than the feet."""
+    """A walk next to a ball that rolls and turns, and a shelf that lies deeper than the feet."""
     walk = make_walk(frames)
     T = np.tile(np.eye(4), (frames, 1, 1))
     T[:, 2, 3] = np.linspace(0.0, 1.0, frames)
@@ -102,7 +102,7 @@ def test_a_saved_file_shows_body_and_objects(studio, scene, tmp_path: Path):
     assert wait_until(lambda: studio.session.view.dressed is not None)
     carried = set(studio.session.view.dressed.carried)
     assert {"ball", "shelf"} <= carried
-    assert {"shoulder_l", "knee_r"} <= carried  # and the body is seen beside them
+    assert {"shoulder_l", "knee_r"} <= carried  # and the body is seen next to them
     studio.show(scene)
     studio.session.player.stop()
     assert wait_until(lambda: len(studio.session.objects_view.nodes) == 2)

@@ -39,9 +39,9 @@ def test_a_missed_handle_leads_to_the_page_that_explains_it(target, section):
     puppet.hold("hand_l", np.array(target))
     for _ in range(60):
         puppet.frame()
-    told = html.unescape(describe_why(puppet.explain()))
-    assert PAGE in told
-    assert f"“{section}”" in told
+    message = html.unescape(describe_why(puppet.explain()))
+    assert PAGE in message
+    assert f"“{section}”" in message
 
 
 # ---------------------------------------------------------------------------------------------- files
@@ -114,9 +114,9 @@ def test_a_note_ends_where_its_clause_about_python_ended():
 @pytest.mark.parametrize("count", [1, 4, 5, 15])
 def test_long_lists_of_names_are_shortened(count):
     names = [f"'Rig|Clip_{k}'" for k in range(count)]
-    told = shorten_lists(f"{count} clips: {', '.join(names)}; y is up")
+    message = shorten_lists(f"{count} clips: {', '.join(names)}; y is up")
     listed = ", ".join(names if count < 5 else names[:3]) + (f" and {count - 3} more" if count > 4 else "")
-    assert told == f"{count} clips: {listed}; y is up"
+    assert message == f"{count} clips: {listed}; y is up"
 
 
 @pytest.fixture

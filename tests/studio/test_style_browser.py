@@ -27,7 +27,7 @@ def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
         chooser.value.set_files(tmp_path / name)
         page.get_by_text(f"Learned from {frames} frames").wait_for(timeout=1e3 * PATIENCE)
     page.get_by_text("carried over from").wait_for(timeout=1e3 * PATIENCE)
-    assert (studio.puppet.q == before).all()  # nothing is asked yet
+    assert np.abs(studio.puppet.q - before).max() < 1e-6  # no target is set yet
 
     drag(studio, page, "hand_l", 30, 20)
     page.mouse.up()
@@ -56,4 +56,4 @@ def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
         page.get_by_role("button", name="Save", exact=True).click()
     assert json.loads(started.value.path().read_text())["q"] == pytest.approx(list(styled.q))
     page.keyboard.press("Control+z")  # the drag
-    until(lambda: np.array_equal(studio.puppet.q, before), page)
+    until(lambda: np.abs(studio.puppet.q - before).max() < 1e-6, page)

@@ -117,35 +117,34 @@ def test_the_clip_is_saved_as_it_is_seen_in_its_own_format(studio, page, tmp_pat
 
 
 def test_a_clip_is_retargeted_and_a_pair_mended_by_two_clicks(studio, page, tmp_path):
-    beside = studio.second_body
+    second = studio.second_body
     unfold(page, "Carry to another body")
     choose(page, "Onto", "humanoid as a child")
-    until(lambda: beside.carried is not None and beside.background.task is None, page)
+    until(lambda: second.carried is not None and second.background.task is None, page)
     page.get_by_text("parts, 1 m of the path").wait_for(timeout=1e3 * PATIENCE)
-    page.set_viewport_size({"width": 1200, "height": 560})  # beside the panel there is room for two
+    page.set_viewport_size({"width": 1200, "height": 560})  # next to the panel there is room for two
     camera = studio.session.server.get_clients()[page.viewer].camera
     until(lambda: camera.image_width / camera.image_height > 2.0, page)
     studio.session.player.show_at(0.0)
-    beside.look()
+    second.look()
     page.wait_for_timeout(1000)
-    first = beside.mapping.find("head")
+    first = second.mapping.find("head")
     press(page, "Mend a pair by two clicks")
     page.get_by_text("Click a part of the body that moves").wait_for(timeout=1e3 * PATIENCE)
     own = studio.pose.position(first.source) + 0.08 * studio.model.up_direction
     click_until(page, lambda: seen_at(studio, page, own), lambda: studio.panel.motion.carry.picked)
     places = [
-        beside.view.places[beside.model.frames.index(beside.mapping.find(role).target), :3, 3]
+        second.view.places[second.model.frames.index(second.mapping.find(role).target), :3, 3]
         for role in ("chest", "neck")
     ]
     between = np.mean(places, axis=0)
     click_until(page, lambda: seen_at(studio, page, between), lambda: not studio.panel.motion.carry.picked)
-    assert beside.mapping.find("head").source == first.source
-    assert beside.mapping.find("head").target != first.target
-    until(lambda: beside.background.task is None, page)
-    assert beside.carried.result.mapping == beside.mapping
+    assert second.mapping.find("head").source == first.source
+    assert second.mapping.find("head").target != first.target
+    until(lambda: second.background.task is None and second.carried.result.mapping == second.mapping, page)
     choose(page, "On the other", first.target)  # the same by the list
-    until(lambda: beside.mapping.find("head") == first, page)
-    until(lambda: beside.background.task is None and beside.carried.result.mapping.find("head") == first, page)
+    until(lambda: second.mapping.find("head") == first, page)
+    until(lambda: second.background.task is None and second.carried.result.mapping.find("head") == first, page)
     with page.expect_download(timeout=1e3 * PATIENCE) as started:
         press(page, "Save carried clip")
     started.value.save_as(tmp_path / "carried.bvh")
