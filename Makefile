@@ -28,14 +28,15 @@ SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo examples quick test test-gpu lint format bench bench-gpu fuzz studio docs sanitize wheels clean
+.PHONY: help demo examples quick test test-all test-gpu lint format bench bench-gpu fuzz studio docs sanitize wheels clean
 .PHONY: cross levels compilers wasm
 
 help:
 	@echo "make demo      build Poise, pose a figure, write a picture and a page into demo/"
 	@echo "make examples  run the numbered examples"
 	@echo "make quick     the tests without browsers, compilers, processes and long searches: a minute, for the inner loop"
-	@echo "make test      build Poise and run every test, quick and slow, on all cores; then the browser tests"
+	@echo "make test      build Poise and run the tests on all cores, those in a browser too: ten minutes on two cores"
+	@echo "make test-all  also the long tests, those of pages that solve, and the other processor"
 	@echo "make test-gpu  run the tests of batches on a GPU"
 	@echo "make lint      style, types, import layers, C++ format"
 	@echo "make format    rewrite Python and C++ in the house style"
@@ -70,22 +71,40 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PARALLEL = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # One BLAS thread per process: the cores are busy with other test processes, and waiting threads spin.
-quick test: export OPENBLAS_NUM_THREADS := 1
+quick test test-long: export OPENBLAS_NUM_THREADS := 1
 
 quick: $(STAMPS)/peers $(STAMPS)/test
-	$(PARALLEL) -m "not timing and not slow" --hypothesis-profile=quick $(ARGS)
+	$(PARALLEL) -m "not timing and not slow and not long" --hypothesis-profile=quick $(ARGS)
 
-# Both tiers. A browser on busy cores runs into its own timeouts, so its tests run last and separately, even after a
-# failure. If ARGS selects no test of one tier, pytest exits with 5. The summary comes last.
+# Tests in a browser wait most of the time, so they run next to the others, in a process of their own. If ARGS selects no
+# test of one part, pytest exits with 5. The summary comes last. $(1) is a marker expression.
 COLOR = $(if $(MAKE_TERMOUT),--color=yes)
 IN_BROWSER = $(or $(ARGS),$(shell grep -rl --include='test_*.py' 'mark\.browser' tests | sort))  # collecting all would take long
-test: SHELL := /bin/bash
-test: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
-	@set -o pipefail; failed=0; \
-	$(PARALLEL) $(COLOR) -m "not timing and not browser" $(ARGS) 2>&1 | tee build/test.log || test $$? -eq 5 || failed=1; \
-	$(BIN)/python -m pytest $(COLOR) -m "browser and not timing" $(IN_BROWSER) 2>&1 | tee build/browser.log || test $$? -eq 5 || failed=1; \
-	echo; grep -hE '^[^a-zA-Z]*(FAILED|ERROR) ' build/test.log build/browser.log; \
-	echo "Tests:            $$(tail -n 1 build/test.log)"; echo "Tests in a browser: $$(tail -n 1 build/browser.log)"; exit $$failed
+TESTS = set -o pipefail; failed=0; mkdir -p build; \
+  $(BIN)/python -m pytest $(COLOR) -m "browser and not timing and $(1)" $(IN_BROWSER) >build/browser.log 2>&1 & browser=$$!; \
+  $(PARALLEL) $(COLOR) -m "not browser and not timing and $(1)" $(ARGS) 2>&1 | tee build/test.log || test $$? -eq 5 || failed=1; \
+  wait $$browser || test $$? -eq 5 || failed=1; cat build/browser.log; \
+  echo; grep -hE '^[^a-zA-Z]*(FAILED|ERROR) ' build/test.log build/browser.log; \
+  echo "Tests:            $$(tail -n 1 build/test.log)"; echo "Tests in a browser: $$(tail -n 1 build/browser.log)"; exit $$failed
+test test-long: SHELL := /bin/bash
+
+# The packages of the tests are installed while the compiler works.
+test:
+	@$(MAKE) --no-print-directory -j2 test-ready
+	@$(call TESTS,not long)
+
+# Everything: the tests above, those of tests/long_tests.txt, and a few laws on the other processor.
+test-all: test
+	@$(MAKE) --no-print-directory test-long
+	@$(MAKE) --no-print-directory cross ARGS=--short
+
+# Long tests compare instruction levels and solve in pages: they need a build with the baseline, the module of pages, and Node.
+HAS_WASI := $(and $(wildcard /usr/lib/wasm32-wasi/libc++.a),$(shell command -v clang++),$(shell command -v wasm-ld))
+test-long: $(STAMPS)/levels $(STAMPS)/test $(STAMPS)/chromium $(if $(HAS_WASI),wasm-quick,wasm)
+	@export POISE_NEEDS_WASM=1; $(call TESTS,long)
+
+.PHONY: test-ready test-long
+test-ready: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
 
 test-gpu: $(STAMPS)/gpu $(STAMPS)/test
 	$(BIN)/python -m pytest tests/device $(ARGS)
@@ -94,7 +113,7 @@ lint: lint-style lint-types lint-layers lint-native
 
 # The requirements of .ci/run, installed and built once.
 .PHONY: ready
-ready: $(STAMPS)/lint $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
+ready: $(STAMPS)/lint $(STAMPS)/levels $(STAMPS)/test $(STAMPS)/chromium
 
 .PHONY: lint-style lint-types lint-layers lint-native
 lint-style: $(STAMPS)/lint
@@ -224,17 +243,23 @@ $(STAMPS)/poise: $(SOURCES)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $@
 
-# The first build for a demo has the best instruction level alone; the baseline is for tests.
+# Builds have the best instruction level alone; the baseline is added for the long tests, and kept from then on.
+LEVELS = $(if $(wildcard $(STAMPS)/levels),own,best)
 $(STAMPS)/studio: $(SOURCES)
 	@echo "Compiling the C++ kernels, once: about three minutes on two cores."
-	$(call BUILD,.[cli$(comma)studio],release,$(if $(wildcard $(STAMPS)/poise),own,best))
+	$(call BUILD,.[cli$(comma)studio],release,$(LEVELS))
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
 
 $(STAMPS)/peers: $(SOURCES)
-	$(call BUILD,.[peers],release)
+	$(call BUILD,.[peers],release,$(LEVELS))
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
+
+$(STAMPS)/levels: $(SOURCES)
+	$(call BUILD,.[peers],release)
+	@cp build/release/_core.pyi src/poise/native/
+	@touch $(STAMPS)/poise $(STAMPS)/peers $@
 
 $(STAMPS)/gpu: $(SOURCES)
 	$(call BUILD,.[gpu],release)

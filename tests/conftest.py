@@ -14,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from chromium import chromium
+from studio_page import SIZE, open_page, still
+from tiers import LongTests
 
 # Native code compiles nothing at run time, but a first call warms caches: a per-example deadline only makes noise.
 # The same examples everywhere, so that results are comparable between changes; `explore` searches for new ones,
@@ -60,12 +62,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests that drive a browser or compile for a GPU as slow, and sort the tests.
+    """Mark tests that drive a browser or compile for a GPU as slow, mark long tests, and sort the tests.
 
     Long files come first: with several cores a long one at the end would keep the others waiting. Tests in a browser
     come last: what drives it keeps this thread's event loop until the session ends.
     """
+    long_tests = LongTests()
     for item in items:
+        if long_tests.includes(item.nodeid):
+            item.add_marker(pytest.mark.long)
         if any(item.get_closest_marker(kind) for kind in SLOW_KINDS):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: (bool(item.get_closest_marker("browser")), item.path.parent.name not in LONG_FOLDERS))
@@ -87,6 +92,39 @@ def browser() -> Iterator[Any]:
     """One browser for all tests: for its first window it compiles shaders for ten seconds, for others hardly."""
     with chromium() as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def shared_studio() -> Iterator[Any]:
+    """One studio for all tests in a browser."""
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    from poise.studio.web.studio import Studio
+
+    with Studio("humanoid", port=18090, shadows=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def shared_page(browser: Any, shared_studio: Any) -> Any:
+    """One window for all tests in a browser; opening one takes seconds."""
+    return open_page(browser, shared_studio)
+
+
+@pytest.fixture(scope="module")
+def studio(shared_studio: Any) -> Any:
+    """The shared studio with a new humanoid; files of tests without a browser have studios of their own."""
+    shared_studio.show("humanoid")
+    return shared_studio
+
+
+@pytest.fixture(scope="module")
+def page(shared_page: Any, studio: Any) -> Any:
+    """The shared window, which shows that studio and its first tab."""
+    shared_page.mouse.up()
+    shared_page.set_viewport_size(SIZE)
+    shared_page.get_by_role("tab", name="Pose").click()
+    still(studio, shared_page)
+    return shared_page
 
 
 # ------------------------------------------------------------------------------------------------ quick tests

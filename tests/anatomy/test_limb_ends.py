@@ -1,19 +1,24 @@
-"""Hands and feet without a frame: they are at the ends of their limbs, never at elbows and knees."""
+"""Ends of limbs, and what copies of a model keep."""
 
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import poise
 from mjcf_files import load
 from poise import Model
+from poise.formats.plain_values import dump_model, parse_model
 from poise.formats.units import scale_model, with_up
+from poise.model.derive import add_objects
 from poise.rig import Rig
+from recordings import write_lying
+from walks import make_walk
 
-pytestmark = pytest.mark.slow  # MuJoCo compiles in a process
 LEGS = {"fl": (0.2, 0.1), "fr": (0.2, -0.1), "hl": (-0.2, 0.1), "hr": (-0.2, -0.1)}
 SOLIDS = {  # the last geom of a shank: its type, and the distance of its end from the knee [m]
     "sphere": ('type="sphere" size=".02" pos="0 0 -.2"', 0.2),
@@ -43,6 +48,7 @@ def make_dog(folder: Path, geom: str, marks: tuple[str, ...] = ("",) * 4) -> Mod
     return load(folder, trunk)
 
 
+@pytest.mark.slow  # MuJoCo compiles in a process
 @pytest.mark.parametrize("solid", SOLIDS)
 @pytest.mark.parametrize("marks", [("",) * 4, ("A1", "B2", "C3", "D4")])
 def test_the_feet_of_a_dog_are_at_the_ends_of_its_legs(tmp_path: Path, solid: str, marks: tuple[str, ...]) -> None:
@@ -58,6 +64,7 @@ def test_the_feet_of_a_dog_are_at_the_ends_of_its_legs(tmp_path: Path, solid: st
     assert model.fk(model.rest).shape[0] == len(listed)
 
 
+@pytest.mark.slow  # MuJoCo compiles in a process
 def test_its_feet_are_planted_and_stay_while_the_trunk_moves(tmp_path: Path) -> None:
     rig = Rig(make_dog(tmp_path, SOLIDS["sphere"][0]))
     rig.plant()
@@ -71,6 +78,7 @@ def test_its_feet_are_planted_and_stay_while_the_trunk_moves(tmp_path: Path) -> 
         assert np.linalg.norm(rig.state.transform(name).matrix[:3, 3] - at) < 1e-4
 
 
+@pytest.mark.slow  # MuJoCo compiles in a process
 def test_copies_keep_the_ends(tmp_path: Path) -> None:
     geom = SOLIDS["sphere"][0]
 
@@ -97,6 +105,7 @@ def write_chain(*parts: tuple[str, tuple[float, float, float], str, float]) -> s
     return f'<body name="{name}" pos="{x} {y} {z}">{hinge}{write_chain(*below)}</body>'
 
 
+@pytest.mark.slow  # MuJoCo compiles in a process
 def test_a_hand_is_not_where_the_elbow_is(tmp_path: Path) -> None:
     limbs = ""
     for side, y in (("left", 1.0), ("right", -1.0)):
@@ -112,3 +121,71 @@ def test_a_hand_is_not_where_the_elbow_is(tmp_path: Path) -> None:
         hand, elbow = (model.fk(model.rest, f"{part}_{side}")[:3, 3] for part in ("hand", "elbow"))
         assert np.linalg.norm(hand - elbow) == pytest.approx(0.22, abs=1e-6)
         assert model.roles[f"elbow_{side}"].endswith("hand_link")
+
+
+def copy_by_pickle(model: poise.Model) -> poise.Model:
+    twin: poise.Model = pickle.loads(pickle.dumps(model))
+    return twin
+
+
+def copy_by_json(model: poise.Model) -> poise.Model:
+    return parse_model(dump_model(model))
+
+
+COPIES = pytest.mark.parametrize("copy", [copy_by_pickle, copy_by_json])
+
+
+@pytest.fixture(scope="module")
+def lying(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a clip whose rest pose lies down, so that only its frames tell how the feet stand."""
+    return write_lying(tmp_path_factory.mktemp("clips") / "lying.bvh", make_walk(40))
+
+
+@COPIES
+def test_a_copy_has_the_same_roles_and_soles(lying: Path, copy: Callable[[poise.Model], poise.Model]) -> None:
+    model = poise.load(lying)
+    twin = copy(model)
+    assert twin == model
+    one, other = poise.roles(model), poise.roles(twin)
+    assert other == one
+    assert list(other.contacts) == list(one.contacts)
+    for name, point in one.contacts.items():
+        assert other.contacts[name].frame == point.frame
+        np.testing.assert_array_equal(other.contacts[name].point, point.point)
+
+
+@COPIES
+def test_a_copy_is_retargeted_alike(lying: Path, copy: Callable[[poise.Model], poise.Model]) -> None:
+    model, walk = poise.load(lying), make_walk(8)
+    one, other = (poise.retarget(walk, body).motion.q for body in (model, copy(model)))
+    np.testing.assert_array_equal(other, one)
+
+
+@COPIES
+def test_a_copy_with_objects_has_the_roles_of_its_body(copy: Callable[[poise.Model], poise.Model]) -> None:
+    body = poise.load("humanoid")
+    held = poise.ModelBuilder("things").add_joint("ladder", None, "free", rest=(0, 0, 9, 1, 0, 0, 0)).build()
+    scene = add_objects(body, held.layout.specs)
+    assert copy(scene) == scene
+    assert poise.roles(copy(scene)) == poise.roles(scene) == poise.roles(body)
+
+
+@COPIES
+def test_a_copy_lacks_the_roles_that_nothing_plays(copy: Callable[[poise.Model], poise.Model]) -> None:
+    model = poise.load("humanoid").with_roles({"head": None})
+    assert copy(model) == model
+    assert "head" not in poise.roles(copy(model))
+
+
+def test_models_with_other_example_poses_differ(lying: Path) -> None:
+    model = poise.load(lying)
+    (lying.parent / "other").mkdir()
+    other = write_lying(lying.parent / "other" / "lying.bvh", make_walk(30))
+    assert poise.load(other) != model
+    assert poise.load(lying) == model
+
+
+def test_a_tool_changes_no_role_and_no_sole(lying: Path) -> None:
+    model = poise.load(lying)
+    tool = model.with_frame("tool", model.roles["hand_l"], (0.0, 0.0, 0.1))
+    np.testing.assert_array_equal(tool.example_poses, model.example_poses)

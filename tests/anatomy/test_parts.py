@@ -1,15 +1,22 @@
-"""The parts of a body: rigid pieces between joints, in the tree of the model, wherever it stands."""
+"""Parts of bodies by their names: roles, words, and bodies with four legs."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import poise
+import walkers
+from dogs import make_robot_dog, write_dog
 from figures import UP, Figure, Proportions
+from known_bodies import rename
 from poise.anatomy.outlines import find_half_extent, list_corners
 from poise.anatomy.parts import Body, list_parts
 from poise.model import Box, Capsule, Cylinder, Model, Sphere
+from poise.names import find_other_side, find_side, split_side, split_words, swap_side
 
 BODIES = ("humanoid", "quadruped", "panda", "hand", "planar3")
 
@@ -114,3 +121,107 @@ def test_corners_are_those_of_the_box_around_a_solid(solid: object, half: tuple[
     assert len({tuple(np.sign(corner)) for corner in corners}) == 8
     part = read(model).parts[0]
     assert np.ptp(part.ends, axis=0) == pytest.approx(np.array((1.0, 2.0, 3.0)) + half)
+
+
+SIDES = {
+    "LeftHand": "l",
+    "hand.R": "r",
+    "l_hand": "l",
+    "toe_fl": "l",
+    "arm_l2": "l",
+    "finger_r_1": "r",
+    "r2/left_upper_arm": "l",
+    "R1_right_knee": "r",
+    "l7/right_arm": "r",
+    "r1_l_elbow": "l",
+    "L2_R_hip": "r",
+    "spine": "",
+}
+
+
+@pytest.mark.parametrize("name", SIDES)
+def test_the_most_certain_word_gives_the_side(name: str) -> None:
+    assert find_side(name) == SIDES[name]
+    if "_f" not in name:
+        assert split_side(split_words(name))[0] == SIDES[name]
+    other = swap_side(name)
+    assert find_side(other) == {"l": "r", "r": "l", "": ""}[SIDES[name]]
+    assert swap_side(other) == name
+    if SIDES[name]:
+        assert find_other_side(name, [name, other]) == other
+
+
+@pytest.mark.parametrize("prefix", ["", "r2/", "R1_", "l7_", "robot_"])
+def test_the_name_of_a_robot_does_not_turn_it_round(prefix: str) -> None:
+    plain = walkers.make_machine()
+    names = {name: f"{prefix}{name}" for name in (*plain.frames, *(joint.name for joint in plain.joints))}
+    model = rename(plain, names)
+    roles = poise.roles(model)
+    wanted = {role: f"{prefix}{frame}" for role, frame in poise.roles(plain).items()}
+    assert {role: roles.get(role) for role in wanted} == wanted
+    assert roles["foot_l"] == f"{prefix}left_foot"
+
+
+def test_a_chest_that_is_called_so_is_not_looked_for_among_the_spines() -> None:
+    """Where the names are those of a tool whose chest is its last spine, and the body has a part called chest."""
+    human = poise.load("humanoid")
+    own = {"spine_1": "spine", "chest": "chest", "pelvis": "pelvis", "neck": "neck", "head": "head"}
+    words = {"hip": "thigh", "knee": "shin", "ankle": "foot", "shoulder": "upper_arm", "elbow": "forearm"}
+    own |= {f"{part}_{side}": f"{side}_{word}" for part, word in words.items() for side in "lr"}
+    every = dict.fromkeys([*human.frames, *(joint.name for joint in human.joints)])
+    model = rename(human, {name: own.get(name, f"x{k}") for k, name in enumerate(every)})
+    roles = poise.roles(model)
+    assert roles["chest"] == "chest"
+    assert roles["spine_1"] == "spine"
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("names", "hind"),
+    [
+        ("{end}{side}_{part}", "R"),
+        ("{side}{end}_{part}", "H"),
+        ("{part}_{end}_{side}", "hind"),
+        ("{end}{side}{part}", "Back"),
+    ],
+)
+def test_names_of_fore_and_hind_legs_decide_the_facing(names: str, hind: str, reverse: bool) -> None:
+    found = poise.roles(make_robot_dog(names=names, hind=hind, reverse=reverse))
+    assert found.kind == "quadruped"
+    assert found["hip_fl"] == names.format(end="F", side="L", part="thigh")
+    assert found["knee_hr"] == names.format(end=hind, side="R", part="calf")
+    assert found.facing == pytest.approx((-1.0 if reverse else 1.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("along_x", [False, True])
+def test_arms_that_stand_are_fore_legs(tmp_path: Path, along_x: bool) -> None:
+    found = poise.roles(poise.load(write_dog(tmp_path / "dog.bvh", along_x=along_x)))
+    assert found.kind == "quadruped"
+    legs = {"hip_fl": "LeftArm", "knee_fr": "RightForeArm", "ankle_hl": "LeftFoot", "toe_hr": "RightFoot_end"}
+    assert legs.items() <= dict(found.items()).items()
+    assert not {"shoulder_l", "hip_l", "wrist_r"} & set(found)
+    assert found.facing == pytest.approx((0.0, 0.0, 1.0), abs=1e-6)
+
+
+def test_roles_that_are_given_are_kept(tmp_path: Path) -> None:
+    dog = poise.load(write_dog(tmp_path / "dog.bvh")).with_roles({"head": "Neck", "neck": None})
+    assert poise.roles(dog)["head"] == "Neck"
+    assert "neck" not in poise.roles(dog)
+
+
+def test_a_robot_with_folded_legs_is_read_in_the_middle_of_its_ranges() -> None:
+    builder = poise.ModelBuilder("folded")
+    builder.up = "z"
+    builder.add_joint("base", None, "free")
+    pitch: dict[str, Any] = {"kind": "revolute", "axis": (0.0, 1.0, 0.0)}
+    for end, x in (("front", 0.2), ("hind", -0.2)):
+        for side, y in (("left", 0.1), ("right", -0.1)):
+            hip, upper, lower = (f"{part}_{end}_{side}" for part in ("leg", "upper", "lower"))
+            builder.add_joint(hip, "base", "revolute", offset=(x, y, 0.0), axis=(1.0, 0.0, 0.0), lower=-1.0, upper=1.0)
+            builder.add_joint(upper, hip, offset=(0.0, 0.0, 0.0), lower=-2.2, upper=0.2, **pitch)
+            builder.add_joint(lower, upper, offset=(-0.2, 0.0, 0.0), lower=0.0, upper=2.4, **pitch)
+            builder.add_frame(f"foot_{end}_{side}", lower, (0.2, 0.0, -0.02))
+    found = poise.roles(builder.build())
+    assert found.kind == "quadruped"
+    assert found["knee_fl"] == "lower_front_left"
+    assert found.facing == pytest.approx((1.0, 0.0, 0.0))

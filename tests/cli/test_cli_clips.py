@@ -1,27 +1,17 @@
-"""`poise lock`, `quality` and `track` with odd input: handled, or rejected with a message before a file is written."""
+"""Verbs for clips: contacts, lock, quality, edit and retarget."""
 
 import json
 
 import numpy as np
 import pytest
 
-pytest.importorskip("typer")
-
-from typer.testing import CliRunner
-
 import poise
-from poise.cli.app import app
+from command_line import run_poise
 from poise.formats.units import scale_motion
 from walks import make_walk, put_skate_in
 
 TCP = "panda_hand_tcp"
 POINT = "0.5,0.1,0.4\n"
-
-
-def typed(*words):
-    out = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200", "NO_COLOR": "1"})
-    assert out.exception is None or isinstance(out.exception, SystemExit), out.exc_info
-    return out
 
 
 def change_row(text, change):
@@ -62,7 +52,7 @@ def text(tmp_path_factory):
 def test_damaged_clips_are_rejected_by_name(tmp_path, text, verb, spoil, named):
     path, out = tmp_path / "walk.bvh", tmp_path / "out.bvh"
     path.write_text(spoil(text))
-    done = typed(verb, path, *(["-o", out] if verb == "lock" else []))
+    done = run_poise(verb, path, *(["-o", out] if verb == "lock" else []))
     assert (done.exit_code, out.exists()) == (2, False)
     assert named in done.output
     assert str(path) in done.output
@@ -72,10 +62,10 @@ def test_damaged_clips_are_rejected_by_name(tmp_path, text, verb, spoil, named):
 @pytest.mark.parametrize("frames", [1, 2, 3])
 def test_clips_of_few_frames_are_clips(tmp_path, frames):
     poise.save(make_walk(20)[:frames], tmp_path / "walk.bvh")
-    done = typed("lock", tmp_path / "walk.bvh", "-o", tmp_path / "out.bvh")
+    done = run_poise("lock", tmp_path / "walk.bvh", "-o", tmp_path / "out.bvh")
     assert done.exit_code == 0, done.output
     assert len(poise.load_motion(tmp_path / "out.bvh")) == frames
-    assert typed("quality", tmp_path / "out.bvh").exit_code == 0
+    assert run_poise("quality", tmp_path / "out.bvh").exit_code == 0
 
 
 def test_a_clip_without_contacts_stays_as_it_is(tmp_path):
@@ -84,7 +74,7 @@ def test_a_clip_without_contacts_stays_as_it_is(tmp_path):
     q = np.array(walk.q)
     q[:, root.q.start + int(np.argmax(walk.model.up_direction))] += np.linspace(1.0, 40.0, len(q))
     poise.save(poise.Motion(walk.model, q, walk.fps), tmp_path / "fall.npz")
-    done = typed("lock", tmp_path / "fall.npz", "--model", "humanoid", "-o", tmp_path / "out.npz")
+    done = run_poise("lock", tmp_path / "fall.npz", "--model", "humanoid", "-o", tmp_path / "out.npz")
     assert done.exit_code == 0, done.output
     assert "Nothing is in contact in any of the 20 frames" in done.output
     assert np.array_equal(poise.load_motion(tmp_path / "out.npz", model=walk.model).q, q)
@@ -93,10 +83,10 @@ def test_a_clip_without_contacts_stays_as_it_is(tmp_path):
 def test_a_body_without_feet_is_reported(tmp_path):
     arm = poise.load("panda")
     poise.save(poise.Motion(arm, np.tile(arm.rest, (5, 1)), 30.0), tmp_path / "arm.npz")
-    done = typed("lock", tmp_path / "arm.npz", "--model", "panda", "-o", tmp_path / "out.npz")
+    done = run_poise("lock", tmp_path / "arm.npz", "--model", "panda", "-o", tmp_path / "out.npz")
     assert done.exit_code == 2
     assert "has no feet" in done.output
-    assert typed("quality", tmp_path / "arm.npz", "--model", "panda").exit_code == 0
+    assert run_poise("quality", tmp_path / "arm.npz", "--model", "panda").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -121,7 +111,7 @@ def test_a_body_without_feet_is_reported(tmp_path):
 def test_invalid_paths_are_rejected_with_the_line(tmp_path, content, named):
     path, out = tmp_path / "path.csv", tmp_path / "q.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    done = typed("track", "panda", path, "--frame", TCP, "-o", out)
+    done = run_poise("track", "panda", path, "--frame", TCP, "-o", out)
     assert (done.exit_code, out.exists()) == (2, False)
     assert named in done.output
 
@@ -132,7 +122,7 @@ def test_invalid_paths_are_rejected_with_the_line(tmp_path, content, named):
 )
 def test_few_rows_and_other_columns_are_read(tmp_path, content, mode):
     (tmp_path / "path.csv").write_text(content, encoding="utf-8")
-    done = typed("track", "panda", tmp_path / "path.csv", "--frame", TCP, "--mode", mode, "-o", tmp_path / "q.npz")
+    done = run_poise("track", "panda", tmp_path / "path.csv", "--frame", TCP, "--mode", mode, "-o", tmp_path / "q.npz")
     assert done.exit_code == 0, done.output
     assert len(poise.load_motion(tmp_path / "q.npz", model=poise.load("panda"))) == content.count(POINT)
 
@@ -148,7 +138,7 @@ def test_few_rows_and_other_columns_are_read(tmp_path, content, mode):
 )
 def test_unknown_options_are_rejected_by_name(tmp_path, words, named):
     (tmp_path / "path.csv").write_text(f"x,y,z\n{POINT}")
-    done = typed("track", "panda", tmp_path / "path.csv", "--frame", TCP, "-o", tmp_path / "q.csv", *words)
+    done = run_poise("track", "panda", tmp_path / "path.csv", "--frame", TCP, "-o", tmp_path / "q.csv", *words)
     assert (done.exit_code, (tmp_path / "q.csv").exists()) == (2, False)
     assert named in done.output
 
@@ -160,14 +150,14 @@ def test_a_file_that_cannot_be_written_is_rejected_before_the_work(tmp_path, mon
     (tmp_path / "path.csv").write_text(f"x,y,z\n{POINT}")
     poise.save(make_walk(4), tmp_path / "walk.bvh")
     for words in (["track", "panda", tmp_path / "path.csv", "--frame", TCP], ["lock", tmp_path / "walk.bvh"]):
-        done = typed(*words, "-o", tmp_path / out)
+        done = run_poise(*words, "-o", tmp_path / out)
         assert done.exit_code == 2
         assert named in done.output
 
 
 def measure(path, *options):
     """The figures of `poise quality` that are numbers."""
-    found = json.loads(typed("quality", path, "--json", *options).stdout)[path.name]
+    found = json.loads(run_poise("quality", path, "--json", *options).stdout)[path.name]
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -180,17 +170,17 @@ def test_figures_are_millimetres_in_every_unit(tmp_path, units_in_a_metre, unit)
     for path, factor in zip(paths, (1.0, units_in_a_metre), strict=True):
         poise.save(scale_motion(walk, factor), path)
     assert poise.load(paths[1]).units == unit
-    told = [measure(path) for path in paths]
-    assert told[0]["slip_max"] > 1.0
-    assert told[1] == pytest.approx(told[0], rel=1e-3, abs=1e-2)
-    assert measure(paths[1], "--scale", 1 / units_in_a_metre) == pytest.approx(told[0], rel=1e-3, abs=1e-2)
+    figures = [measure(path) for path in paths]
+    assert figures[0]["slip_max"] > 1.0
+    assert figures[1] == pytest.approx(figures[0], rel=1e-3, abs=1e-2)
+    assert measure(paths[1], "--scale", 1 / units_in_a_metre) == pytest.approx(figures[0], rel=1e-3, abs=1e-2)
 
 
 @pytest.mark.parametrize("scale", ["auto", "0.01"])
 def test_a_locked_file_keeps_its_unit(tmp_path, scale):
     walk = scale_motion(put_skate_in(make_walk(20)), 100.0)
     poise.save(walk, tmp_path / "walk.bvh")
-    done = typed("lock", tmp_path / "walk.bvh", "-o", tmp_path / "out.bvh", "--scale", scale)
+    done = run_poise("lock", tmp_path / "walk.bvh", "-o", tmp_path / "out.bvh", "--scale", scale)
     assert done.exit_code == 0, done.output
     before, after = (poise.load_motion(tmp_path / name) for name in ("walk.bvh", "out.bvh"))
     assert after.model.length == pytest.approx(before.model.length, rel=1e-6)
@@ -200,7 +190,53 @@ def test_a_locked_file_keeps_its_unit(tmp_path, scale):
 
 def test_the_floor_is_given_in_metres(tmp_path):
     poise.save(scale_motion(make_walk(20), 100.0), tmp_path / "walk.bvh")
-    done = typed("lock", tmp_path / "walk.bvh", "-o", tmp_path / "out.bvh", "--floor", "0.1")
+    done = run_poise("lock", tmp_path / "walk.bvh", "-o", tmp_path / "out.bvh", "--floor", "0.1")
     assert done.exit_code == 0, done.output
     before, after = (poise.load_motion(tmp_path / name).positions("pelvis")[:, 1] for name in ("walk.bvh", "out.bvh"))
     assert np.median(after - before) == pytest.approx(10.0, abs=2.0)
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory):
+    path = tmp_path_factory.mktemp("clips") / "walk.bvh"
+    poise.save(make_walk(20), path)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["clip", "online"])
+def test_a_motion_is_retargeted_with_a_page_of_both_bodies(walk, tmp_path, mode):
+    out = run_poise(
+        "retarget", walk, "humanoid", "-o", tmp_path / "walk.csv", "--style", "unitree", "--page", "--mode", mode
+    )
+    assert out.exit_code == 0, out.output
+    assert "knee_l" in out.output
+    assert np.loadtxt(tmp_path / "walk.csv", delimiter=",").shape == (20, poise.load("humanoid").nq)
+    assert "walk on humanoid" in (tmp_path / "walk.html").read_text("utf-8")
+
+
+def test_pages_and_streams_are_for_one_motion(walk, tmp_path):
+    for words in (["--page"], ["--mode", "online"]):
+        out = run_poise("retarget", walk.parent, "humanoid", "-o", tmp_path / "out", *words)
+        assert out.exit_code == 2
+        assert words[0] in out.output
+
+
+@pytest.mark.slow
+def test_a_folder_ends_with_the_quality_of_each_clip(walk, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / f"{name}.bvh").write_bytes(walk.read_bytes())
+    words = [tmp_path / "in", "humanoid", "-o", tmp_path / "out", "--threads", "1", "--fps", "15", "--clearance", "0"]
+    out = run_poise("retarget", *words)
+    assert out.exit_code == 0, out.output
+    head = next(line for line in out.output.splitlines() if "frames" in line)
+    assert "bones deg" in head
+    assert "speed rad/s" in head
+    rows = [line.split() for line in out.output.splitlines() if line.split()[:1] in (["a.bvh"], ["b.bvh"])]
+    assert [int(row[1]) for row in rows[:2]] == [10, 10]
+    assert "0 a second" not in out.output
+    again = json.loads(run_poise("retarget", *words, "--json").stdout)
+    assert again["skipped"] == 2
+    assert set(again["clips"]) == {"a.bvh", "b.bvh"}
+    assert again["clips"]["a.bvh"]["slip_max"] < 0.01

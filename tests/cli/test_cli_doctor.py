@@ -13,15 +13,10 @@ import numpy as np
 import pytest
 
 import poise
+from command_line import run_poise
 from paths import ROOT
 from poise import native
-
-pytest.importorskip("typer")
-
-from typer.testing import CliRunner
-
 from poise.cli import doctor
-from poise.cli.app import app
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,31 +27,27 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 NOT_USERS = {"all", "peers"}
 
 
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, ("doctor", *words), env={"COLUMNS": "200", "NO_COLOR": "1"})
-
-
 def facts() -> dict[str, Any]:
-    shown = typed("--json")
+    shown = run_poise("doctor", "--json")
     assert shown.exit_code == 0, shown.output
     return dict(json.loads(shown.stdout))
 
 
 def test_versions_and_levels_are_those_in_use() -> None:
-    told = facts()
-    assert (told["poise"], told["numpy"]) == (poise.__version__, np.__version__)
-    assert told["python"].startswith(".".join(map(str, sys.version_info[:3])))
-    assert told["level"] == native.level()
-    assert told["level"] in told["levels"]
+    report = facts()
+    assert (report["poise"], report["numpy"]) == (poise.__version__, np.__version__)
+    assert report["python"].startswith(".".join(map(str, sys.version_info[:3])))
+    assert report["level"] == native.level()
+    assert report["level"] in report["levels"]
 
 
 def test_every_extra_is_reported_with_its_packages() -> None:
     extras = PROJECT["optional-dependencies"]
     assert set(doctor.PURPOSES) == set(extras) - NOT_USERS
-    for name, told in facts()["extras"].items():
-        assert set(told["packages"]) == {re.split(r"[>\[]", line)[0] for line in extras[name]}
-        assert told["type"] == f"pip install 'poise[{name}]'"
-        for package, version in told["packages"].items():
+    for name, report in facts()["extras"].items():
+        assert set(report["packages"]) == {re.split(r"[>\[]", line)[0] for line in extras[name]}
+        assert report["type"] == f"pip install 'poise[{name}]'"
+        for package, version in report["packages"].items():
             if package not in doctor.MODULES:
                 assert version == doctor.find_version(package)
 
@@ -71,10 +62,10 @@ def test_a_missing_package_is_named_with_what_to_type(monkeypatch: pytest.Monkey
         return real(name)
 
     monkeypatch.setattr(metadata, "version", without_matplotlib)
-    told = facts()["extras"]["studio"]
-    assert told["packages"]["matplotlib"] is None
-    assert not told["installed"]
-    shown = typed()
+    report = facts()["extras"]["studio"]
+    assert report["packages"]["matplotlib"] is None
+    assert not report["installed"]
+    shown = run_poise("doctor")
     assert shown.exit_code == 0
     assert "matplotlib MISSING" in shown.stdout
     assert "pip install 'poise[studio]'" in shown.stdout
@@ -87,10 +78,10 @@ def test_the_gpu_is_usable_with_a_device_and_cupy(
 ) -> None:
     monkeypatch.setattr(doctor, "list_cuda_devices", lambda: devices)
     monkeypatch.setattr(doctor, "find_spec", lambda name: object() if name == "cupy" and cupy else None)
-    told = facts()["gpu"]
-    assert told["usable"] == bool(devices and cupy)
-    assert ("poise[gpu]" in told["said"]) == bool(devices and not cupy)
-    assert all(name in typed().stdout for name in devices)
+    report = facts()["gpu"]
+    assert report["usable"] == bool(devices and cupy)
+    assert ("poise[gpu]" in report["said"]) == bool(devices and not cupy)
+    assert all(name in run_poise("doctor").stdout for name in devices)
 
 
 @pytest.mark.slow

@@ -1,38 +1,30 @@
-"""`poise info` and `poise convert`, as typed."""
+"""Verbs for files: info, convert, show and their options."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+import looks_files as made
 import poise
+from command_line import run_poise
 from urdf_cases import J1, J2, L, one, robot
-
-
-def typed(*words: str) -> Any:
-    pytest.importorskip("typer")
-    from typer.testing import CliRunner
-
-    from poise.cli.app import app
-
-    return CliRunner().invoke(app, words, env={"COLUMNS": "120", "NO_COLOR": "1"})
 
 
 def test_info(tmp_path: Path) -> None:
     path = tmp_path / "robot.urdf"
     path.write_text(robot(L + J1 + J2, ""))
-    shown = typed("info", str(path), "--joints")
+    shown = run_poise("info", str(path), "--joints")
     assert shown.exit_code == 0, shown.output
     for word in ("2 joints, 2 degrees of freedom, 3 frames", "j1", "revolute x [-1, 1]", "no name"):
         assert word in shown.output
-    first, second = typed("info", str(path)).stdout.splitlines()[:2]
+    first, second = run_poise("info", str(path)).stdout.splitlines()[:2]
     assert "2 joints" in first
     assert second.startswith("note")
-    assert "j1" not in typed("info", str(path)).stdout
+    assert "j1" not in run_poise("info", str(path)).stdout
     assert not shown.stderr, "warnings are among the notes"
 
 
@@ -42,17 +34,17 @@ def test_names_are_not_cut(tmp_path: Path) -> None:
     for name in names:
         builder.add_joint(name, None, "revolute", axis=(0, 0, 1), frame=f"{name}_link")
     poise.save(builder.build(), tmp_path / "machine.urdf")
-    shown = typed("info", str(tmp_path / "machine.urdf"), "--joints").stdout
+    shown = run_poise("info", str(tmp_path / "machine.urdf"), "--joints").stdout
     assert all(name in shown for name in names)
 
 
 def test_lengths_of_a_file_in_centimetres_have_their_unit(tmp_path: Path) -> None:
     poise.save(poise.load("humanoid", scale=100.0), tmp_path / "body.bvh")
     metres = poise.load("humanoid").length
-    shown = typed("info", str(tmp_path / "body.bvh")).stdout
+    shown = run_poise("info", str(tmp_path / "body.bvh")).stdout
     assert shown.startswith("body: a person, 1.7 m; ")
     assert "lengths in centimetres" in shown
-    facts = json.loads(typed("info", str(tmp_path / "body.bvh"), "--json").stdout)
+    facts = json.loads(run_poise("info", str(tmp_path / "body.bvh"), "--json").stdout)
     assert facts["length"] * facts["metres_per_unit"] == pytest.approx(metres)
 
 
@@ -68,7 +60,7 @@ def test_lengths_of_a_file_in_centimetres_have_their_unit(tmp_path: Path) -> Non
     ],
 )
 def test_info_begins_with_the_kind_and_size(name: str, kind: str) -> None:
-    assert typed("info", name).stdout.startswith(f"{name}: {kind}; ")
+    assert run_poise("info", name).stdout.startswith(f"{name}: {kind}; ")
 
 
 def test_a_gripper_is_no_part_of_the_arm_and_notes_that_agree_are_merged(tmp_path: Path) -> None:
@@ -82,7 +74,7 @@ def test_a_gripper_is_no_part_of_the_arm_and_notes_that_agree_are_merged(tmp_pat
     path = tmp_path / "arm.urdf"
     poise.save(builder.build(), path)
     path.write_text(path.read_text("utf-8").replace("</robot>", "<odd1/><odd2/><odd3/></robot>"), "utf-8")
-    lines = typed("info", str(path)).stdout.splitlines()
+    lines = run_poise("info", str(path)).stdout.splitlines()
     assert lines[0].startswith("arm: an arm of 3 joints with 2 more in its gripper")
     assert len([line for line in lines if "odd" in line]) < 3
     assert not [line for line in lines if line.startswith("meshes")]
@@ -93,14 +85,14 @@ def test_info_of_a_body_with_one_joint_is_in_the_singular(tmp_path: Path) -> Non
     builder.add_joint("spin", None, "revolute", axis=(0, 0, 1), frame="dot")
     builder.add_frame("mark", "dot", (0.0, 9e-16, 0.0))
     poise.save(builder.build(), tmp_path / "dot.urdf")
-    shown = typed("info", str(tmp_path / "dot.urdf")).stdout
+    shown = run_poise("info", str(tmp_path / "dot.urdf")).stdout
     assert "a mechanism of 1 moving joint; " in shown
     assert "1 degree of freedom, " in shown
 
 
 @pytest.mark.parametrize("name", ["humanoid", "panda"])
 def test_info_as_json(name: str) -> None:
-    shown = typed("info", name, "--json", "--up", "z")
+    shown = run_poise("info", name, "--json", "--up", "z")
     facts = json.loads(shown.stdout)
     model = poise.load(name)
     assert (facts["name"], facts["nv"], facts["up"]) == (name, model.nv, "z")
@@ -110,7 +102,7 @@ def test_info_as_json(name: str) -> None:
 @pytest.mark.slow
 def test_convert(tmp_path: Path) -> None:
     target = tmp_path / "panda.urdf"
-    shown = typed("convert", "panda", str(target), "--base", "free")
+    shown = run_poise("convert", "panda", str(target), "--base", "free")
     assert shown.exit_code == 0, shown.output
     assert "wrote" in shown.stdout
     model = poise.load(target)
@@ -119,12 +111,12 @@ def test_convert(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         model.fk(q, "panda_hand"), poise.load("panda").fk(poise.load("panda").rest, "panda_hand"), atol=1e-14
     )
-    assert typed("convert", str(target), str(target), "--keep").exit_code == 2
+    assert run_poise("convert", str(target), str(target), "--keep").exit_code == 2
 
 
 def test_convert_tables(tmp_path: Path) -> None:
     (tmp_path / "arm.csv").write_text("# convention: standard\na,alpha,d,theta\n1,0,0,q1\n1,0,0,q2\n")
-    shown = typed("convert", str(tmp_path / "arm.csv"), str(tmp_path / "arm.urdf"), "--as", "model")
+    shown = run_poise("convert", str(tmp_path / "arm.csv"), str(tmp_path / "arm.urdf"), "--as", "model")
     assert shown.exit_code == 0, shown.output
     assert poise.load(tmp_path / "arm.urdf").nv == 2
 
@@ -141,8 +133,23 @@ def test_errors_are_one_line(tmp_path: Path) -> None:
         ("convert", "panda", str(tmp_path / "out.abc")),
         ("convert", "panda", str(tmp_path / "out.urdf"), "--as", "dance"),
     ):
-        shown = typed(*words)
+        shown = run_poise(*words)
         assert shown.exit_code == 2
         assert shown.stderr.startswith(f"poise {words[0]}: ")
         assert len(shown.stderr.splitlines()) == 1
     assert [p.name for p in tmp_path.iterdir()] == ["bad.urdf"]
+
+
+def notes(*arguments: str) -> str:
+    result = run_poise("info", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return " ".join(json.loads(result.stdout)["notes"])
+
+
+@pytest.mark.slow
+def test_info_says_which_meshes_are_missing_and_where_they_were_looked_for(tmp_path: Path) -> None:
+    path = str(made.robot(tmp_path))
+    assert "hand_description" in notes(path)
+    assert "--package-path" in notes(path)
+    assert notes(path, "--package-path", str(tmp_path / "elsewhere")) == ""
+    assert run_poise("info", path, "--package-path", tmp_path / "none").exit_code == 2

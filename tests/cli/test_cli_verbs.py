@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import poise
-
-pytest.importorskip("typer")
-
 import typer
 from typer.testing import CliRunner
 
+import poise
+from command_line import run_poise
 from poise.cli.app import app
 from poise.cli.solve import join_numbers
 
@@ -28,19 +25,15 @@ FEET = ("--pin", "foot_l,foot_r")
 BALL = ("0.4", "1.2", "0.3")
 
 
-def typed(*words: str) -> Any:
-    return CliRunner().invoke(app, words, env={"COLUMNS": "120", "NO_COLOR": "1"})
-
-
 @pytest.mark.parametrize("verb", ["demo", "solve", "info", "convert", "race", "doctor"])
 def test_every_verb_has_examples_in_its_help(verb: str) -> None:
-    shown = typed(verb, "--help")
+    shown = run_poise(verb, "--help")
     assert shown.exit_code == 0
     assert f"poise {verb}" in shown.output.split("Examples:")[1]
 
 
 def test_the_version_is_printed() -> None:
-    assert typed("--version").output == f"poise {poise.__version__}\n"
+    assert run_poise("--version").output == f"poise {poise.__version__}\n"
 
 
 # ------------------------------------------------------------------------------------------------ demo
@@ -49,7 +42,7 @@ def test_the_version_is_printed() -> None:
 @pytest.mark.slow
 def test_demo_poses_draws_and_ends_with_the_studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
-    shown = typed("demo", "--out", str(tmp_path / "new"))
+    shown = run_poise("demo", "--out", str(tmp_path / "new"))
     assert shown.exit_code == 0, shown.output
     for goal in ("hand_l", "hand_r", "eyes", "foot_l", "foot_r", "balance"):
         assert goal in shown.stdout
@@ -71,7 +64,7 @@ def test_demo_follows_the_ball_without_losing_a_goal() -> None:
 
 @pytest.mark.slow
 def test_demo_in_numbers(tmp_path: Path) -> None:
-    shown = typed("demo", "--out", str(tmp_path), "--json")
+    shown = run_poise("demo", "--out", str(tmp_path), "--json")
     facts = json.loads(shown.stdout)
     assert facts["reached"] is True
     assert Path(facts["page"]).exists()
@@ -94,23 +87,23 @@ def test_demo_works_where_nothing_can_be_drawn(tmp_path: Path) -> None:
 
 
 def test_solve_says_reached_and_exits_with_0() -> None:
-    shown = typed("solve", "humanoid", "--reach", "hand_l", *BALL, "--look-at", "eyes", *BALL, *FEET)
+    shown = run_poise("solve", "humanoid", "--reach", "hand_l", *BALL, "--look-at", "eyes", *BALL, *FEET)
     assert shown.exit_code == 0, shown.output
     assert shown.stdout.startswith("reached: ")
 
 
 def test_solve_prints_q_and_degrees() -> None:
-    shown = typed("solve", "panda", "--reach", "panda_hand_tcp", "0.4", "0", "0.4")
+    shown = run_poise("solve", "panda", "--reach", "panda_hand_tcp", "0.4", "0", "0.4")
     q = json.loads(re.search(r"^q = (\[.*\])$", shown.stdout, re.MULTILINE)[1])  # type: ignore[index]
-    answer = json.loads(typed("solve", "panda", "--reach", "panda_hand_tcp", "0.4", "0", "0.4", "--json").stdout)
+    answer = json.loads(run_poise("solve", "panda", "--reach", "panda_hand_tcp", "0.4", "0", "0.4", "--json").stdout)
     assert np.allclose(q, answer["q"], atol=1e-4)
-    told = re.search(r"^degrees: (.*)$", shown.stdout, re.MULTILINE)[1].split(", ")  # type: ignore[index]
-    assert [name for name, _ in map(str.split, told)] == [f"panda_joint{k}" for k in range(1, 8)]
-    assert np.allclose([float(x) for _, x in map(str.split, told)], np.degrees(answer["q"]), atol=0.06)
+    angles = re.search(r"^degrees: (.*)$", shown.stdout, re.MULTILINE)[1].split(", ")  # type: ignore[index]
+    assert [name for name, _ in map(str.split, angles)] == [f"panda_joint{k}" for k in range(1, 8)]
+    assert np.allclose([float(x) for _, x in map(str.split, angles)], np.degrees(answer["q"]), atol=0.06)
 
 
 def test_solve_explains_a_miss_and_exits_with_1() -> None:
-    shown = typed("solve", "panda", "--reach", "panda_hand_tcp", "1.2", "0", "0.4")
+    shown = run_poise("solve", "panda", "--reach", "panda_hand_tcp", "1.2", "0", "0.4")
     assert shown.exit_code == 1
     assert "Proved out of reach" in shown.stdout
 
@@ -118,7 +111,7 @@ def test_solve_explains_a_miss_and_exits_with_1() -> None:
 @pytest.mark.slow
 def test_solve_in_numbers_serves_levels_weights_and_methods() -> None:
     goals = ("--reach", "panda_hand_tcp,0.5,-0.2,0.4,0,1,0,0")
-    shown = typed("solve", "panda", *goals, "--method", "sdls", "--weight", "panda_hand_tcp", "2", "--json")
+    shown = run_poise("solve", "panda", *goals, "--method", "sdls", "--weight", "panda_hand_tcp", "2", "--json")
     facts = json.loads(shown.stdout)
     assert facts["goals"]["panda_hand_tcp"]["reached"] is True
     model = poise.load("panda")
@@ -126,7 +119,7 @@ def test_solve_in_numbers_serves_levels_weights_and_methods() -> None:
     assert np.allclose(T[:3, 3], (0.5, -0.2, 0.4), atol=1e-4)
     assert np.allclose(T[:3, :3], np.diag([1.0, -1.0, -1.0]), atol=2e-3)
     first = ("--priority", "hand_l", "1", "--clearance", "--no-rest", "--balance", "foot_l,foot_r")
-    both = typed("solve", "humanoid", "--reach", "hand_l", "0.2", "0.9", "0.9", *FEET, *first, "--json")
+    both = run_poise("solve", "humanoid", "--reach", "hand_l", "0.2", "0.9", "0.9", *FEET, *first, "--json")
     assert both.exit_code == 0, both.output
     assert "balance" in json.loads(both.stdout)["goals"]
 
@@ -135,7 +128,7 @@ def test_solve_in_numbers_serves_levels_weights_and_methods() -> None:
 @pytest.mark.parametrize("name", ["pose.json", "pose.png", "pose.pdf", "pose.html", "pose.bvh", "pose.glb", "pose.csv"])
 def test_solve_writes_what_the_ending_names(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    shown = typed("solve", "humanoid", "--reach", "hand_l", *BALL, *FEET, "--out", str(path))
+    shown = run_poise("solve", "humanoid", "--reach", "hand_l", *BALL, *FEET, "--out", str(path))
     assert shown.exit_code == 0, shown.output
     assert f"wrote {path}" in shown.stderr
     assert path.stat().st_size > 200
@@ -143,8 +136,10 @@ def test_solve_writes_what_the_ending_names(tmp_path: Path, name: str) -> None:
 
 def test_a_written_pose_is_a_start(tmp_path: Path) -> None:
     path = tmp_path / "pose.json"
-    typed("solve", "humanoid", "--reach", "hand_l", *BALL, *FEET, "--out", str(path))
-    again = typed("solve", "humanoid", "--reach", "hand_l", *BALL, *FEET, "--start", str(path), "--no-rest", "--json")
+    run_poise("solve", "humanoid", "--reach", "hand_l", *BALL, *FEET, "--out", str(path))
+    again = run_poise(
+        "solve", "humanoid", "--reach", "hand_l", *BALL, *FEET, "--start", str(path), "--no-rest", "--json"
+    )
     before = json.loads(path.read_text("utf-8"))["q"]
     assert np.allclose(json.loads(again.stdout)["q"], before, atol=1e-6)
 
@@ -164,7 +159,7 @@ def test_a_written_pose_is_a_start(tmp_path: Path) -> None:
     ],
 )
 def test_solve_rejects_misuse_in_a_line_and_exits_with_2(words: tuple[str, ...], said: str) -> None:
-    shown = typed("solve", *words)
+    shown = run_poise("solve", *words)
     assert shown.exit_code == 2
     assert said in shown.stderr
     assert shown.stderr.startswith("poise solve: ")
@@ -180,7 +175,7 @@ def test_goals_are_joined_up_to_the_next_word() -> None:
 
 def test_race_writes_a_page(tmp_path: Path) -> None:
     path = tmp_path / "race.html"
-    shown = typed("race", "panda", "--problems", "5", "--method", "lm", "--method", "dls", "--out", str(path))
+    shown = run_poise("race", "panda", "--problems", "5", "--method", "lm", "--method", "dls", "--out", str(path))
     assert shown.exit_code == 0, shown.output
     assert "100.00%" in shown.stdout
     assert '"lm"' in path.read_text("utf-8")
@@ -189,16 +184,16 @@ def test_race_writes_a_page(tmp_path: Path) -> None:
 def test_a_race_to_drag_needs_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = ("race", "planar3", "--problems", "2", "--method", "lm", "--drag")
     for wrong in ((), ("--out", str(tmp_path / "race.png"))):
-        shown = typed(*few, *wrong)
+        shown = run_poise(*few, *wrong)
         assert shown.exit_code == 2
         assert "--out race.html" in shown.output
     monkeypatch.setattr("poise.pages.drag.read_wasm", lambda: None)
-    shown = typed(*few, "--out", str(tmp_path / "race.html"))
+    shown = run_poise(*few, "--out", str(tmp_path / "race.html"))
     assert shown.exit_code == 2
     assert "make wasm" in shown.output
     assert "targets for" not in shown.output, "before the race is run"
     monkeypatch.setattr("poise.pages.drag.read_wasm", lambda: b"module")
-    assert typed(*few, "--out", str(tmp_path / "race.html")).exit_code == 0
+    assert run_poise(*few, "--out", str(tmp_path / "race.html")).exit_code == 0
     assert '"races":' in (tmp_path / "race.html").read_text("utf-8")
 
 
@@ -223,7 +218,7 @@ def list_commands(group: Any, *before: str) -> Iterator[tuple[tuple[str, ...], A
 def test_no_help_loses_a_unit_in_brackets() -> None:
     with_units = 0
     for words, command in list_commands(typer.main.get_command(app)):
-        shown = re.sub(r"[\s\u2502|]+", "", typed(*words, "--help").output)
+        shown = re.sub(r"[\s\u2502|]+", "", run_poise(*words, "--help").output)
         for parameter in command.params:
             for unit in re.findall(r"\S*\s*\[\w+\]", getattr(parameter, "help", None) or ""):
                 with_units += 1

@@ -95,7 +95,7 @@ from poise.goals import Balance, LookAt, Reach, Rest
 
 def note(name, *values):
     data = b"".join(v.encode() if isinstance(v, str) else np.asarray(v, np.float64).tobytes() for v in values)
-    told[name] = hashlib.sha256(data).hexdigest()
+    hashes[name] = hashlib.sha256(data).hexdigest()
 
 rng = np.random.default_rng(3)
 for name, frame in (("panda", "panda_hand_tcp"), ("ur5e", "tool0"), ("iiwa14", None), ("snake100", None)):
@@ -139,10 +139,10 @@ with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
 
 PROGRAM = """
 import importlib, importlib.util, json, sys
-EXTRAS, loaded, told = {extras!r}, [], {{}}
+EXTRAS, loaded, hashes = {extras!r}, [], {{}}
 {setting}
 {answers}
-print(json.dumps([loaded, told]))
+print(json.dumps([loaded, hashes]))
 """
 
 
@@ -151,8 +151,8 @@ def answers(setting: str) -> tuple[list[str], dict[str, str]]:
     code = PROGRAM.format(extras=EXTRAS, setting=setting, answers=ANSWERS)
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    loaded, told = json.loads(done.stdout.splitlines()[-1])
-    return loaded, told
+    loaded, hashes = json.loads(done.stdout.splitlines()[-1])
+    return loaded, hashes
 
 
 @pytest.mark.slow

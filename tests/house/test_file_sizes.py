@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from paths import KERNELS, ROOT
+from tiers import read_long_tests
 
 MOST_LINES = 400
 MOST_KERNEL_LINES = 500  # one rule is one header, and the algebra of some rules is long
@@ -28,3 +29,9 @@ def test_no_file_is_longer_than_its_budget() -> None:
 
 def test_every_name_names_a_concept() -> None:
     assert [str(path.relative_to(ROOT)) for path in FILES if path.stem in NAMELESS] == []
+
+
+def test_every_long_test_exists() -> None:
+    names = [name.split("::") for name in read_long_tests()]
+    texts = {file: (ROOT / file).read_text("utf-8") for file, *_ in names}
+    assert [(file, test) for file, *tests in names for test in tests if f"def {test}(" not in texts[file]] == []

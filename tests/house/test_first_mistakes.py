@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import poise
+from command_line import run_poise
 from poise import Solver
 from poise.errors import FormatError, InvalidValue, ModelMismatch, PoiseError, ShapeMismatch, UnitWarning
 from poise.goals import Balance, Orient, Reach, Rest
@@ -52,146 +53,87 @@ HERE = Path(__file__).parent
 HUGE = 10**400
 NAMELESS: Any = Rest()
 NAME: Any = "panda"  # where a model, or a goal, is wanted
-MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
-    ("a name for a model", lambda: poise.solve(NAME, REACH), ModelMismatch, "type: poise.load('panda')"),
-    ("a name for a goal", lambda: poise.solve(ARM, NAME), InvalidValue, "not 'panda'"),
+MISTAKES: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
+    (lambda: poise.solve(NAME, REACH), ModelMismatch, "type: poise.load('panda')"),
+    (lambda: poise.solve(ARM, NAME), InvalidValue, "not 'panda'"),
+    (lambda: poise.solve(ARM, REACH, NAMELESS), InvalidValue, "put all goals in one list: solve(model, [goal"),
+    (lambda: poise.solve_batch(ARM, REACH, NAMELESS), InvalidValue, "put all goals in one list"),
+    (lambda: Reach("a", np.eye(3)), ShapeMismatch, "Orient(frame, rotation)"),
+    (lambda: Reach("a", ("x", "y", "z")), InvalidValue, "target is ('x', 'y', 'z'); give 3 numbers"),
+    (lambda: Reach("a", [object()] * 3), InvalidValue, "give 3 numbers [m]"),
+    (lambda: Reach("a", object()), InvalidValue, "target"),
+    (lambda: Reach("a", [[1.0, 2.0], [3.0]]), InvalidValue, "give 3 numbers [m]"),
+    (lambda: Balance("foot_l"), InvalidValue, "Balance(['foot_l'])"),
     (
-        "two goals, no list",
-        lambda: poise.solve(ARM, REACH, NAMELESS),
-        InvalidValue,
-        "put all goals in one list: solve(model, [goal",
-    ),
-    ("goals for targets", lambda: poise.solve_batch(ARM, REACH, NAMELESS), InvalidValue, "put all goals in one list"),
-    ("a rotation for a place", lambda: Reach("a", np.eye(3)), ShapeMismatch, "Orient(frame, rotation)"),
-    (
-        "text for a place",
-        lambda: Reach("a", ("x", "y", "z")),
-        InvalidValue,
-        "target is ('x', 'y', 'z'); give 3 numbers",
-    ),
-    ("objects for a place", lambda: Reach("a", [object()] * 3), InvalidValue, "give 3 numbers [m]"),
-    ("an object for a place", lambda: Reach("a", object()), InvalidValue, "target"),
-    ("rows of two lengths", lambda: Reach("a", [[1.0, 2.0], [3.0]]), InvalidValue, "give 3 numbers [m]"),
-    ("one support", lambda: Balance("foot_l"), InvalidValue, "Balance(['foot_l'])"),
-    (
-        "a ragged batch",
         lambda: poise.solve_batch(ARM, REACH, [[0.1, 0.2, 0.3], [0.1]]),
         ShapeMismatch,
         "targets['panda_hand_tcp'] is not an array",
     ),
-    ("no batch", lambda: poise.solve_batch(ARM, REACH, None), InvalidValue, "targets['panda_hand_tcp'] is None"),
+    (lambda: poise.solve_batch(ARM, REACH, None), InvalidValue, "targets['panda_hand_tcp'] is None"),
     (
-        "objects in a batch",
         lambda: poise.solve_batch(ARM, REACH, [[object()] * 3]),
         InvalidValue,
         "targets['panda_hand_tcp'] is an array of object",
     ),
     (
-        "ragged starts",
         lambda: poise.solve_batch(ARM, REACH, np.zeros((2, 3)), [[0.1] * 7, [0.1]]),
         ShapeMismatch,
         "starts is not an array",
     ),
-    ("a folder", lambda: poise.load(str(HERE)), FormatError, "is a folder; name a file inside it: '"),
-    ("a body of another name", lambda: poise.load("franka"), PoiseError, "Did you mean 'panda'"),
-    ("a model for a path", lambda: poise.load(ANY(ARM)), InvalidValue, "must be a string or a pathlib.Path"),
-    ("a unit for a scale", lambda: poise.load("panda", scale="cm"), InvalidValue, "type scale=0.01"),
-    ("units", lambda: poise.load("panda", **ANY({"units": "cm"})), PoiseError, "type scale=..., metres per unit"),
-    ("a missing file", lambda: poise.load("nofile.urdf"), FormatError, "is missing; searched"),
-    ("no target", lambda: poise.solve(ARM, Reach("panda_hand_tcp")), InvalidValue, "has no target; type Reach("),
-    ("frame and target swapped", lambda: Reach(ANY((1, 2, 3)), "hand"), InvalidValue, "comes first: Reach('hand_l'"),
+    (lambda: poise.load(str(HERE)), FormatError, "is a folder; name a file inside it: '"),
+    (lambda: poise.load("franka"), PoiseError, "Did you mean 'panda'"),
+    (lambda: poise.load(ANY(ARM)), InvalidValue, "must be a string or a pathlib.Path"),
+    (lambda: poise.load("panda", scale="cm"), InvalidValue, "type scale=0.01"),
+    (lambda: poise.load("panda", **ANY({"units": "cm"})), PoiseError, "type scale=..., metres per unit"),
+    (lambda: poise.load("nofile.urdf"), FormatError, "is missing; searched"),
+    (lambda: poise.solve(ARM, Reach("panda_hand_tcp")), InvalidValue, "has no target; type Reach("),
+    (lambda: Reach(ANY((1, 2, 3)), "hand"), InvalidValue, "comes first: Reach('hand_l'"),
+    (lambda: poise.solve(ARM, ANY((0.4, 0.0, 0.3))), InvalidValue, "such as Reach(frame, (x, y, z))"),
+    (lambda: poise.solve(ARM, ANY({"a": (1, 2, 3)})), InvalidValue, "such as Reach(frame, (x, y, z))"),
+    (lambda: poise.solve(ANY(REACH), ANY(ARM)), ModelMismatch, "the model comes first"),
+    (lambda: ANY(Reach)("a", 0.4, 0.0, 0.3), PoiseError, "numbers of a point in one tuple"),
+    (lambda: ANY(Reach)("a", position=(1, 2, 3)), PoiseError, "type target=(1, 2, 3)"),
+    (lambda: ANY(Reach)("a", (1, 2, 3), rotation=np.eye(3)), PoiseError, "type Orient(frame, rotation)"),
+    (lambda: poise.solve(ARM, REACH, **ANY({"q0": ARM.rest})), PoiseError, "type start="),
+    (lambda: poise.solve(ARM, REACH, **ANY({"tol": 1e-3})), PoiseError, "tolerance=0.001), in the goal"),
+    (lambda: poise.solve(ARM, REACH, np.zeros(6)), ShapeMismatch, "it must be (7,)"),
+    (lambda: poise.solve(ARM, REACH, method="juggling"), PoiseError, "There are: 'auto'"),
+    (lambda: poise.solve(ARM, REACH, limits=ANY([Clearance])), InvalidValue, "such as Clearance("),
+    (lambda: Orient("a", (0, 0, 90)), ShapeMismatch, "type Rotation.from_euler('XYZ', radians)"),
+    (lambda: poise.Transform((0, 0, 1)), ShapeMismatch, "Transform(None, xyz)"),
+    (lambda: poise.Pose(ARM, ANY("home")), InvalidValue, "type model.poses[name]"),
+    (lambda: poise.Pose(ARM, ANY({"a": 1.0})), InvalidValue, "type Pose(model).replace(values)"),
+    (lambda: poise.Motion(ARM, ARM.rest), ShapeMismatch, "it must be (frames, 7)"),
+    (lambda: poise.save("arm.urdf", ANY(ARM)), InvalidValue, "type poise.save(thing, 'arm.urdf')"),
+    (lambda: poise.save(np.zeros(7), "q.npz"), InvalidValue, "type Pose(model, q)"),
+    (lambda: poise.save(ARM, "arm.fbx"), FormatError, "Write a .glb, import it in Blender"),
+    (lambda: poise.retarget(ANY("walk.bvh"), HUMAN), InvalidValue, "poise.load_motion('walk.bvh')"),
+    (lambda: poise.retarget(ANY(HUMAN), HUMAN), InvalidValue, "and comes before the model"),
+    (lambda: poise.motion.lock(ANY("walk.bvh")), InvalidValue, "type: poise.load_motion('walk.bvh')"),
+    (lambda: Solver(ARM, REACH).solve(None, ANY((1, 2, 3))), InvalidValue, "{'hand_l': (x, y, z)}"),
+    (lambda: poise.show("pose.html"), InvalidValue, "Type: show(thing, path)"),
+    (lambda: poise.show(poise.Pose(ARM), "pose.pdf"), FormatError, "type poise.plot(thing, 'pose.pdf')"),
+    (lambda: ANY(Box)(1, 2, 3), InvalidValue, "Box((1, 2, 3))"),
+    (lambda: ANY(Capsule)(0.1), InvalidValue, "type Capsule(radius, length) or Capsule(start, end"),
+    (lambda: poise.ModelBuilder().add_joint("a", None, "hinge"), PoiseError, "Did you mean 'revolute'"),
+    (lambda: ANY(poise.ModelBuilder().add_joint)("a", None, type="revolute"), PoiseError, "type kind='revolute'"),
+    (lambda: poise.Rig(HUMAN).pin("left_hand"), PoiseError, "Did you mean 'hand_l'"),
+    (lambda: poise.Solver(ARM, REACH).solve(targets=ANY(np.zeros(3))), InvalidValue, "{goal name: target}"),
     (
-        "a point for a goal",
-        lambda: poise.solve(ARM, ANY((0.4, 0.0, 0.3))),
-        InvalidValue,
-        "such as Reach(frame, (x, y, z))",
-    ),
-    (
-        "a dict for goals",
-        lambda: poise.solve(ARM, ANY({"a": (1, 2, 3)})),
-        InvalidValue,
-        "such as Reach(frame, (x, y, z))",
-    ),
-    ("model and goal swapped", lambda: poise.solve(ANY(REACH), ANY(ARM)), ModelMismatch, "the model comes first"),
-    ("numbers without a tuple", lambda: ANY(Reach)("a", 0.4, 0.0, 0.3), PoiseError, "numbers of a point in one tuple"),
-    ("position=", lambda: ANY(Reach)("a", position=(1, 2, 3)), PoiseError, "type target=(1, 2, 3)"),
-    ("rotation=", lambda: ANY(Reach)("a", (1, 2, 3), rotation=np.eye(3)), PoiseError, "type Orient(frame, rotation)"),
-    ("q0=", lambda: poise.solve(ARM, REACH, **ANY({"q0": ARM.rest})), PoiseError, "type start="),
-    ("tol=", lambda: poise.solve(ARM, REACH, **ANY({"tol": 1e-3})), PoiseError, "tolerance=0.001), in the goal"),
-    ("a short start", lambda: poise.solve(ARM, REACH, np.zeros(6)), ShapeMismatch, "it must be (7,)"),
-    ("an unknown method", lambda: poise.solve(ARM, REACH, method="juggling"), PoiseError, "There are: 'auto'"),
-    (
-        "a class for a limit",
-        lambda: poise.solve(ARM, REACH, limits=ANY([Clearance])),
-        InvalidValue,
-        "such as Clearance(",
-    ),
-    (
-        "angles for a rotation",
-        lambda: Orient("a", (0, 0, 90)),
-        ShapeMismatch,
-        "type Rotation.from_euler('XYZ', radians)",
-    ),
-    ("a place for a rotation", lambda: poise.Transform((0, 0, 1)), ShapeMismatch, "Transform(None, xyz)"),
-    ("a name for q", lambda: poise.Pose(ARM, ANY("home")), InvalidValue, "type model.poses[name]"),
-    ("joints for q", lambda: poise.Pose(ARM, ANY({"a": 1.0})), InvalidValue, "type Pose(model).replace(values)"),
-    ("one pose for a clip", lambda: poise.Motion(ARM, ARM.rest), ShapeMismatch, "it must be (frames, 7)"),
-    ("save turned round", lambda: poise.save("arm.urdf", ANY(ARM)), InvalidValue, "type poise.save(thing, 'arm.urdf')"),
-    ("save numbers", lambda: poise.save(np.zeros(7), "q.npz"), InvalidValue, "type Pose(model, q)"),
-    ("save as FBX", lambda: poise.save(ARM, "arm.fbx"), FormatError, "Write a .glb, import it in Blender"),
-    (
-        "a file for a clip",
-        lambda: poise.retarget(ANY("walk.bvh"), HUMAN),
-        InvalidValue,
-        "poise.load_motion('walk.bvh')",
-    ),
-    ("retarget turned round", lambda: poise.retarget(ANY(HUMAN), HUMAN), InvalidValue, "and comes before the model"),
-    ("a clip to lock", lambda: poise.motion.lock(ANY("walk.bvh")), InvalidValue, "type: poise.load_motion('walk.bvh')"),
-    (
-        "a point for targets",
-        lambda: Solver(ARM, REACH).solve(None, ANY((1, 2, 3))),
-        InvalidValue,
-        "{'hand_l': (x, y, z)}",
-    ),
-    ("show turned round", lambda: poise.show("pose.html"), InvalidValue, "Type: show(thing, path)"),
-    (
-        "a page as PDF",
-        lambda: poise.show(poise.Pose(ARM), "pose.pdf"),
-        FormatError,
-        "type poise.plot(thing, 'pose.pdf')",
-    ),
-    ("a box of numbers", lambda: ANY(Box)(1, 2, 3), InvalidValue, "Box((1, 2, 3))"),
-    ("half a capsule", lambda: ANY(Capsule)(0.1), InvalidValue, "type Capsule(radius, length) or Capsule(start, end"),
-    ("a hinge", lambda: poise.ModelBuilder().add_joint("a", None, "hinge"), PoiseError, "Did you mean 'revolute'"),
-    (
-        "type=",
-        lambda: ANY(poise.ModelBuilder().add_joint)("a", None, type="revolute"),
-        PoiseError,
-        "type kind='revolute'",
-    ),
-    ("a handle of another name", lambda: poise.Rig(HUMAN).pin("left_hand"), PoiseError, "Did you mean 'hand_l'"),
-    (
-        "an array for targets",
-        lambda: poise.Solver(ARM, REACH).solve(targets=np.zeros(3)),  # type: ignore[arg-type]
-        InvalidValue,
-        "{goal name: target}",
-    ),
-    (
-        "a negative seed",
         lambda: poise.find_singularities(ARM, "panda_hand_tcp", seed=-1),
         InvalidValue,
         "seed is -1; it must be a whole number",
     ),
-    ("a number for a rule", lambda: loop(ARM, ARM.rest, REACH, step=5), InvalidValue, "step is 5"),  # type: ignore[arg-type]
-    ("a posture for a loop", lambda: loop(ARM, ARM.rest, NAMELESS), InvalidValue, "posture"),
-    ("a huge corner", lambda: ConvexMesh([[HUGE, 0, 0], [0, 1, 0], [0, 0, 1]]), InvalidValue, "real numbers"),
-    ("a huge point", lambda: PointCloud([[HUGE, 0, 0]], 0.1), InvalidValue, "real numbers"),
-    ("a huge height", lambda: HeightMap([[HUGE, 0], [0, 0]], 0.1), InvalidValue, "real numbers"),
-    ("a page nowhere", lambda: poise.show(poise.Pose(ARM), "nowhere/x.html"), FormatError, "there is no folder"),
+    (lambda: loop(ARM, ARM.rest, REACH, step=ANY(5)), InvalidValue, "step is 5"),
+    (lambda: loop(ARM, ARM.rest, NAMELESS), InvalidValue, "posture"),
+    (lambda: ConvexMesh([[HUGE, 0, 0], [0, 1, 0], [0, 0, 1]]), InvalidValue, "real numbers"),
+    (lambda: PointCloud([[HUGE, 0, 0]], 0.1), InvalidValue, "real numbers"),
+    (lambda: HeightMap([[HUGE, 0], [0, 0]], 0.1), InvalidValue, "real numbers"),
+    (lambda: poise.show(poise.Pose(ARM), "nowhere/x.html"), FormatError, "there is no folder"),
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "fragment"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES])
+@pytest.mark.parametrize(("call", "error", "fragment"), MISTAKES, ids=[words for *_, words in MISTAKES])
 def test_a_mistake_is_answered(call: Callable[[], Any], error: type[PoiseError], fragment: str) -> None:
     with pytest.raises(error) as caught:
         call()
@@ -243,75 +185,54 @@ def test_things_are_drawn(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ in the shell
 
 
-def typed(*words: str) -> Any:
-    testing = pytest.importorskip("typer.testing")
-    from poise.cli.app import app
+SHELL = [
+    ("solve humanoid --reach hand_l a b c", "--reach hand_l a b c: give a name and X Y Z [m] or X Y Z QW"),
+    ("solve humanoid --reach hand_l 0.4 1 0.3 --out a.xyz", "page or picture (.html .htm .png"),
+    ("solve humanoid --reach hand_l 0.4 1 0.3 --out no/a.json", "there is no folder"),
+    ("solve panda --reach panda_hand_tcp 1 2 3 --start tpose", "--out pose.json writes a pose"),
+    ("solve panda --reach panda_hand_tcp 1 2 3 --restarts many", "--restarts is 'many'"),
+    ("solve panda", "no goal is given. Type: poise solve"),
+    ("info x.fbx", "import it in Blender (File > Import), and write a .glb"),
+    ("studio x.fbx --no-open", "import it in Blender (File > Import), and write a .glb"),
+    ("info x.obj", "That is a mesh without joints: name it in a URDF or MJCF"),
+    ("info q.csv", "does not say which body it is for: give --model robot.urdf"),
+    ("studio q.csv --no-open", "does not say which body it is for: give --model robot.urdf"),
+    ("info walk.bvh --scale cm", "--scale is 'cm'; it must be a positive number"),
+    ("info walk.bvh --scale cm", "For cm type --scale 0.01"),
+    ("info walk.bvh --up x", "--up is 'x'; it must be 'y', 'z'"),
+    ("info walk.bvh --clip run", "contains one clip; leave --clip out"),
+    ("convert walk.bvh x.fbx", "Write a .glb, import it in Blender"),
+    ("convert humanoid a.bvh --as motion", "is a built-in body, which has no motion"),
+    ("convert walk.bvh q.csv --keep", "replace it by leaving out --keep"),
+    ("convert walk.bvh a.csv --like a.glb", "--like puts a pose or motion into a glTF character"),
+    ("race --out race.txt", "write a page or picture (.html"),
+    ("race --out nowhere/race.png", "there is no folder"),
+    ("retarget . humanoid --out g1.csv", "give a folder, such as --out g1/"),
+    ("retarget walk.bvh humanoid --out a.txt", "Formats for a motion: BVH (.bvh)"),
+    ("retarget walk.bvh humanoid --out a.csv --style unitre", "--style is 'unitre'; it must be one of"),
+    ("retarget walk.bvh humanoid --out a.npz --style unitree", "--style unitree is written to .csv"),
+    ("retarget humanoid walk.bvh --out a.csv", "is a built-in body, which has no motion"),
+    ("retarget walk.bvh humanoid --out a.csv --save-mapping no/m.json", "there is no folder"),
+    ("lock walk.bvh --out locked.png", "Formats for a motion: BVH (.bvh)"),
+    ("quality .", "is a folder; name a file inside it: 'q.csv', 'walk.bvh'"),
+    ("map panda --out map.png", "suffix .npz; --picture draws it"),
+    ("map panda --out map.npz --picture map.txt", "write a page or picture (.html"),
+    ("demo --out q.csv", "is a file; give a folder"),
+]
 
-    return testing.CliRunner().invoke(app, words, env={"COLUMNS": "120", "NO_COLOR": "1"})
 
-
-@pytest.mark.parametrize(
-    ("words", "fragment"),
-    [
-        (
-            ("solve", "humanoid", "--reach", "hand_l", "a", "b", "c"),
-            "--reach hand_l a b c: give a name and X Y Z [m] or X Y Z QW",
-        ),
-        (
-            ("solve", "humanoid", "--reach", "hand_l", "0.4", "1", "0.3", "--out", "a.xyz"),
-            "page or picture (.html .htm .png",
-        ),
-        (("solve", "humanoid", "--reach", "hand_l", "0.4", "1", "0.3", "--out", "no/a.json"), "there is no folder"),
-        (
-            ("solve", "panda", "--reach", "panda_hand_tcp", "1", "2", "3", "--start", "tpose"),
-            "--out pose.json writes a pose",
-        ),
-        (("solve", "panda", "--reach", "panda_hand_tcp", "1", "2", "3", "--restarts", "many"), "--restarts is 'many'"),
-        (("solve", "panda"), "no goal is given. Type: poise solve"),
-        (("info", "x.fbx"), "import it in Blender (File > Import), and write a .glb"),
-        (("studio", "x.fbx", "--no-open"), "import it in Blender (File > Import), and write a .glb"),
-        (("info", "x.obj"), "That is a mesh without joints: name it in a URDF or MJCF"),
-        (("info", "q.csv"), "does not say which body it is for: give --model robot.urdf"),
-        (("studio", "q.csv", "--no-open"), "does not say which body it is for: give --model robot.urdf"),
-        (("info", "walk.bvh", "--scale", "cm"), "--scale is 'cm'; it must be a positive number"),
-        (("info", "walk.bvh", "--scale", "cm"), "For cm type --scale 0.01"),
-        (("info", "walk.bvh", "--up", "x"), "--up is 'x'; it must be 'y', 'z'"),
-        (("info", "walk.bvh", "--clip", "run"), "contains one clip; leave --clip out"),
-        (("convert", "walk.bvh", "x.fbx"), "Write a .glb, import it in Blender"),
-        (("convert", "humanoid", "a.bvh", "--as", "motion"), "is a built-in body, which has no motion"),
-        (("convert", "walk.bvh", "q.csv", "--keep"), "replace it by leaving out --keep"),
-        (("convert", "walk.bvh", "a.csv", "--like", "a.glb"), "--like puts a pose or motion into a glTF character"),
-        (("race", "--out", "race.txt"), "write a page or picture (.html"),
-        (("race", "--out", "nowhere/race.png"), "there is no folder"),
-        (("retarget", ".", "humanoid", "--out", "g1.csv"), "give a folder, such as --out g1/"),
-        (("retarget", "walk.bvh", "humanoid", "--out", "a.txt"), "Formats for a motion: BVH (.bvh)"),
-        (
-            ("retarget", "walk.bvh", "humanoid", "--out", "a.csv", "--style", "unitre"),
-            "--style is 'unitre'; it must be one of",
-        ),
-        (
-            ("retarget", "walk.bvh", "humanoid", "--out", "a.npz", "--style", "unitree"),
-            "--style unitree is written to .csv",
-        ),
-        (("retarget", "humanoid", "walk.bvh", "--out", "a.csv"), "is a built-in body, which has no motion"),
-        (("retarget", "walk.bvh", "humanoid", "--out", "a.csv", "--save-mapping", "no/m.json"), "there is no folder"),
-        (("lock", "walk.bvh", "--out", "locked.png"), "Formats for a motion: BVH (.bvh)"),
-        (("quality", "."), "is a folder; name a file inside it: 'q.csv', 'walk.bvh'"),
-        (("map", "panda", "--out", "map.png"), "suffix .npz; --picture draws it"),
-        (("map", "panda", "--out", "map.npz", "--picture", "map.txt"), "write a page or picture (.html"),
-        (("demo", "--out", "q.csv"), "is a file; give a folder"),
-    ],
-)
+@pytest.mark.parametrize(("typed_words", "fragment"), SHELL)
 def test_a_mistake_in_the_shell_is_one_line_and_code_2(
-    words: tuple[str, ...], fragment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    typed_words: str, fragment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    words = typed_words.split()
     monkeypatch.chdir(tmp_path)
     poise.save(poise.Motion(HUMAN, np.tile(HUMAN.rest, (3, 1)), 30.0), "walk.bvh")
     Path("q.csv").write_text("a,b\n1,2\n", "utf-8")
     for name in set(words) & {"x.fbx", "x.obj"}:
         Path(name).write_bytes(b"Kaydara FBX Binary")
     there = sorted(Path().iterdir())
-    shown = typed(*words)
+    shown = run_poise(*words)
     assert shown.exit_code == 2, shown.output
     assert fragment in shown.output
     assert "\n" not in shown.output.strip()
@@ -357,7 +278,9 @@ def test_poses_go_between_the_studio_and_the_shell(tmp_path: Path) -> None:
     written = tmp_path / "shell.json"
     reach = [str(round(x, 6)) for x in pose.position("panda_hand_tcp")]
     start = ("--start", str(tmp_path / "studio.json"), "--no-rest")
-    assert typed("solve", "panda", "--reach", "panda_hand_tcp", *reach, *start, "--out", str(written)).exit_code == 0
+    assert (
+        run_poise("solve", "panda", "--reach", "panda_hand_tcp", *reach, *start, "--out", str(written)).exit_code == 0
+    )
     answer = json.loads(written.read_text("utf-8"))
     assert np.abs(np.array(answer["q"]) - pose.q).max() < 1e-3  # it was there already
     assert pose_from_json(ARM, written.read_text("utf-8")).q == pytest.approx(answer["q"])

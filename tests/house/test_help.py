@@ -26,8 +26,8 @@ TURNING = {"Orient", "Align", "LookAt", "Angle"}
 BY_AXIS = {"Reach": "of the world", "Relative": "own axes", "Orient": "of the target", "CenterOfMass": "of the world"}
 
 
-def told(name: str) -> dict[str, str]:
-    """The attributes that help(goal) has words for."""
+def read_attributes(name: str) -> dict[str, str]:
+    """Return the attributes that help(goal) describes."""
     text = inspect.getdoc(KINDS[name]) or ""
     parts = re.split(r"^    (\w+):", text.partition("Attributes:")[2], flags=re.MULTILINE)
     return dict(zip(parts[1::2], (" ".join(part.split()) for part in parts[2::2]), strict=True))
@@ -35,7 +35,7 @@ def told(name: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_help_of_every_goal_has_all_its_arguments(name: str) -> None:
-    found = told(name)
+    found = read_attributes(name)
     arguments = [p for p in inspect.signature(KINDS[name]).parameters if p != "_"]
     assert set(arguments) <= set(found), set(arguments) - set(found)
     assert len(found) == len(set(found))
@@ -43,7 +43,7 @@ def test_the_help_of_every_goal_has_all_its_arguments(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(KINDS) - {"Goal", "Custom"}))
 def test_weights_and_tolerances_have_units_and_axes(name: str) -> None:
-    found = told(name)
+    found = read_attributes(name)
     assert "[rad]" in found["tolerance"] if name in TURNING else "[m" in found["tolerance"]
     assert "one number" in found["weight"]
     if name in BY_AXIS:

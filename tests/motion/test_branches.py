@@ -102,7 +102,7 @@ def test_a_way_through_singular_poses_is_not_a_reconfiguration(seed: int) -> Non
 
 @pytest.mark.slow
 def test_a_frame_that_misses_for_its_neighbours_is_brought_home_also_from_afar() -> None:
-    """Where an elbow passes through its straight pose the poses beside each other are alternately on both sides."""
+    """Where an elbow passes through its straight pose the neighbouring poses are alternately on both sides."""
     model = poise.load("iiwa14")
     frame = model.frames[-1]
     q0, q1 = model.random(np.random.default_rng(31)), model.random(np.random.default_rng(1031))

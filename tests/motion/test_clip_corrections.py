@@ -1,4 +1,11 @@
-"""Frames of a clip that come to what they must hold by themselves, beside joints at the ends of their ranges."""
+"""Solves of whole clips: corrections, measures, progress, and Ctrl-C, which ends them within 0.2 s."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -6,14 +13,17 @@ import pytest
 import poise
 from poise import Motion
 from poise.goals import HalfSpace, Inside, Reach
-from poise.motion.clips.whole_clip import ClipGoal, solve_whole
+from poise.limits import Speed
+from poise.motion import contacts, edit, lock, quality, retarget, track
+from poise.motion.clips.whole_clip import ClipGoal, RepeatedProgress, solve_whole
 from walkers import make_machine
+from walks import make_walk, put_skate_in
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ends", [1, 2, 3])
 def test_a_frame_finds_the_answer_that_has_joints_at_their_ends(ends):
-    """Of seven joints some are at an end of their range where the hand is asked to be; all begin a little beside it."""
+    """Of seven joints some are at an end of their range where the hand is asked to be; all begin a little off it."""
     model, rng, frames = poise.load("panda"), np.random.default_rng(5), 200
     frame = model.frames[-1]
     q = rng.uniform(model.lower + 0.3, model.upper - 0.3, (frames, model.nq))
@@ -71,3 +81,99 @@ def test_frames_that_nothing_couples_do_not_depend_on_each_other():
         np.testing.assert_array_equal(alone.q[0], together.q[t])
         np.testing.assert_array_equal(alone.errors[0], together.errors[t])
     assert together.errors[2, 0, 0] > 0.01  # a goal that is left out reports its error
+
+
+@pytest.fixture(scope="module")
+def skating():
+    return put_skate_in(make_walk())
+
+
+@pytest.mark.slow
+def test_lock_and_quality_measure_the_same(skating, tmp_path):
+    """Also if the locked clip was saved under another name, and if contacts were released."""
+    poise.save(skating, tmp_path / "before.bvh")
+    before = poise.load_motion(tmp_path / "before.bvh")
+    track = lock(before)
+    poise.save(track.motion, tmp_path / "after.bvh")
+    own, found = track.quality, quality(poise.load_motion(tmp_path / "after.bvh"), before)
+    for name in ("contact_share", "slip_max", "drift_max", "height_mean", "sink_max"):
+        assert getattr(found, name) == pytest.approx(getattr(own, name), abs=1e-2)
+    stiff = lock(skating, joints=["spine_1"])
+    assert stiff.released
+    assert stiff.quality.drift_max == pytest.approx(quality(stiff.motion, skating).drift_max)
+    assert stiff.quality.drift_max > 1.0
+
+
+@pytest.mark.parametrize("work", ["lock", "retarget"])
+def test_progress_ends_once(work: str) -> None:
+    seen = list[tuple[int, int]]()
+    clip = put_skate_in(make_walk(24))
+    if work == "lock":
+        lock(clip, progress=lambda *each: seen.append(each))
+    else:
+        retarget(clip, poise.load("humanoid", scale=0.6), touch=False, progress=lambda *each: seen.append(each))
+    done = [each for each, _ in seen]
+    assert {total for _, total in seen} == {24}
+    assert done == sorted(done)
+    assert done.count(24) == 1
+
+
+def test_passes_cover_half_of_the_rest() -> None:
+    seen = list[int]()
+    report = RepeatedProgress(lambda done, _: seen.append(done))
+    for done in (50, 100, 50, 100, 100):
+        report(done, 100)
+    assert seen == [25, 50, 62, 75, 87]
+
+
+TCP = "panda_hand_tcp"
+
+
+@pytest.fixture(scope="module")
+def long():
+    clip = put_skate_in(make_walk(144))[:144]
+    for _ in range(5):
+        clip = clip.joined(clip, blend=0.2)
+    return clip
+
+
+def follow(mode, **options):
+    arm = poise.load("panda")
+    path = np.tile(arm.fk(arm.rest, TCP), (40_000, 1, 1))
+    path[:, 1, 3] += 0.2 * np.sin(np.linspace(0.0, 2000.0, len(path)))
+    return lambda _: track(arm, Reach(TCP, path), fps=30.0, mode=mode, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [0.05, 0.5, 2.0])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lock,
+        lambda clip: lock(clip, limits=Speed(2.0)),
+        contacts,
+        quality,
+        lambda clip: edit(clip, {1000: Reach("hand_l", (0.3, 1.4, 0.3))}, spread=20.0),
+        follow("clip"),
+        follow("online"),
+    ],
+    ids=["lock", "lock slowly", "contacts", "quality", "edit", "track", "online"],
+)
+def test_ctrl_c_ends_it_at_once(long, call, after):
+    sent = []
+
+    def interrupt():
+        sent.append(time.process_time())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(after, interrupt)
+    timer.start()
+    try:
+        for _ in range(100):  # short calls are made again until it comes
+            call(long)
+    except KeyboardInterrupt:
+        assert time.process_time() - sent[0] < 0.2  # of the processor, because the machine may be busy
+        return
+    finally:
+        timer.cancel()
+    pytest.fail("it was not called off")

@@ -85,7 +85,7 @@ def test_finer_frames_come_to_one_motion():
 
 
 def test_toes_that_lie_higher_than_heels_stand_all_the_same(monkeypatch):
-    """Where on a foot a point is told from does not decide whether it stands, on a plate neither."""
+    """The place of a point on a foot does not decide whether the foot stands, also on a plate."""
     walk = make_walk(144)
     q = np.array(walk.q)
     root = walk.model.joints[0].q.start

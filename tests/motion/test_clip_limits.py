@@ -7,7 +7,6 @@ import poise
 from bodies import random_model
 from limit_oracle import check_rates, start_at_ends
 from poise import Motion
-from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.limits import Acceleration, Clearance, Closed, Cone, Coupled, Speed, Sphere
 from poise.limits.capsules import body_capsules, capsule_distances
@@ -267,13 +266,6 @@ def test_hands_that_run_into_the_body_stay_out_of_it(skating):
     out = lock(inside, contacts(skating), limits=Clearance())
     assert min(capsule_distances(model, capsules, pairs, q).min() for q in out.motion.q) > -1e-9, out.why()
     assert out.quality.collision_max < 1e-6
-
-
-def test_wrong_limits_are_rejected_by_name(arm, circle):
-    with pytest.raises(InvalidValue, match="limits"):
-        track(arm, Reach(TCP, circle), fps=FPS, limits=["Speed"])
-    with pytest.raises(poise.errors.PoiseError, match="elbow"):
-        track(arm, Reach(TCP, circle), fps=FPS, limits=[Speed({"elbow": 1.0})])
 
 
 @pytest.mark.slow

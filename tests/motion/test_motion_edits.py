@@ -1,12 +1,17 @@
-"""Edits of clips: laws that hold for every body, whatever its joints are."""
+"""Edits of motions: cut, joined, blended, resampled, smoothed, mirrored, and walks on the spot with their path."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
 import poise
 from bodies import random_model
-from poise import Motion, Rotation
-from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
+from poise import Motion, Rotation, motion
+from poise.errors import InvalidValue
+from poise.formats.units import with_up
+from poise.kinematics.carriers import find_root
+from walks import PERIOD, STRIDE, make_bow, make_swing, make_walk
 
 NAMES = ("humanoid", "tree30", "panda", "quadruped", "random 1", "random 2", "random 3")
 CLOSE = 1e-9
@@ -190,29 +195,52 @@ def test_very_short_clips(frames):
     clip.mean()
 
 
-def test_invalid_values_are_rejected_by_name():
-    clip = make_clip(poise.load("panda"), 10)
-    empty = clip[:0]
-    for wrong in (0.0, -1.0, np.nan, "fast", None):
-        with pytest.raises(InvalidValue, match="fps"):
-            clip.resampled(wrong)
-        with pytest.raises(InvalidValue, match="cutoff_hz"):
-            clip.smoothed(wrong)
-    with pytest.raises(InvalidValue, match="blend=2 s is 60 frames"):
-        clip.joined(clip, blend=2.0)
-    with pytest.raises(InvalidValue, match="blend"):
-        clip.looped(blend=-1.0)
-    with pytest.raises(ModelMismatch, match="ur5e"):
-        clip.joined(make_clip(poise.load("ur5e"), 10))
-    with pytest.raises(ShapeMismatch, match="times"):
-        clip.warped([[0.1]])
-    with pytest.raises(ShapeMismatch, match="times"):
-        clip.warped([np.nan])
-    for edit in (
-        empty.mean,
-        lambda: empty.resampled(60.0),
-        lambda: clip.joined(empty),
-        lambda: empty.warped([0.0]),
-    ):
-        with pytest.raises(InvalidValue, match="has none"):
-            edit()
+SPEED = STRIDE / PERIOD
+
+
+def hold_back(clip: Motion) -> Motion:
+    """Return a clip without its progress over the ground: on the spot."""
+    root, up = find_root(clip.model), clip.model.up_direction
+    assert root is not None
+    path = clip.positions(root.frame)
+    way = path[-1] - path[0]
+    way -= (way @ up) * up
+    q = np.array(clip.q)
+    shift = np.outer(np.linspace(0.0, 1.0, len(clip)), way) @ root.base[:3, :3]
+    q[:, root.slide.q.start : root.slide.q.start + 3] -= shift
+    return Motion(clip.model, q, clip.fps)
+
+
+@pytest.mark.parametrize("fps", [30.0, 120.0])
+@pytest.mark.parametrize("up", ["y", "z"])
+def test_the_speed_is_that_of_the_walk_and_its_path_comes_back(fps: float, up: str) -> None:
+    walk = make_walk().resampled(fps)
+    walk = Motion(with_up(walk.model, up), walk.q, fps)
+    spot = hold_back(walk)
+    assert motion.measure_spot_speed(spot) == pytest.approx(SPEED, rel=0.05)
+    again = motion.add_path(spot)
+    assert np.abs(again.positions("pelvis") - walk.positions("pelvis")).max() < 0.05
+    assert motion.measure_spot_speed(again) == 0.0
+    assert motion.quality(again).slip_mean < 0.05 * motion.quality(spot).slip_mean
+
+
+def test_a_walk_with_its_path_can_be_locked() -> None:
+    track = motion.lock(motion.add_path(hold_back(make_walk())))
+    assert track.quality.slip_max < 1e-3
+    assert np.ptp(track.motion.positions("pelvis"), axis=0).max() > 0.9 * SPEED * 4.0
+
+
+@pytest.mark.parametrize("name", ["walk", "swing", "bow", "rest", "short", "arm"])
+def test_other_clips_are_not_on_the_spot(name: str) -> None:
+    body, arm = poise.load("humanoid"), poise.load("panda")
+    clip = {
+        "walk": make_walk(),
+        "swing": make_swing(),
+        "bow": make_bow(),
+        "rest": Motion(body, np.repeat(body.rest[None], 40, axis=0)),
+        "short": make_walk()[:2],
+        "arm": Motion(arm, np.repeat(arm.rest[None], 40, axis=0)),
+    }[name]
+    assert motion.measure_spot_speed(clip) == 0.0
+    with pytest.raises(InvalidValue, match="on the spot"):
+        motion.add_path(clip)

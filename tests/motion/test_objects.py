@@ -1,4 +1,4 @@
-"""Things in hands: hands stay on what they hold, objects keep their paths, what is impossible is told by its frame."""
+"""Objects in hands: hands stay on what they hold, objects keep their paths, impossible frames are reported."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def test_a_sole_that_rolls_while_it_is_planted_is_reported(body, lifted):
     row = body.joint("ankle_l").q
     q[5:9, row.start + 1] += np.radians(8.0)
     rolled = replace(lifted, motion=MotionWithObjects(body, q, lifted.motion.fps, lifted.motion.objects))
-    told = rolled.why().splitlines()[-1]
-    assert told.startswith("The sole of heel_l and toe_l rolls sideways by ")
-    assert 4.0 < float(told.split("by ")[1].split()[0]) < 9.0
+    message = rolled.why().splitlines()[-1]
+    assert message.startswith("The sole of heel_l and toe_l rolls sideways by ")
+    assert 4.0 < float(message.split("by ")[1].split()[0]) < 9.0
     assert "rolls" not in lifted.why()
 
 
@@ -79,7 +79,7 @@ def test_the_object_is_where_its_path_says(lifted, cleared, box):
 
 
 def test_feet_are_held_and_the_body_is_balanced(body, lifted):
-    assert len(lifted.contacts) == 6  # heel, toe, and a point beside the heel of each foot
+    assert len(lifted.contacts) == 6  # heel, toe, and a point next to the heel of each foot
     for foot in ("heel_l", "toe_l", "heel_r", "toe_r"):
         assert np.abs(lifted.motion.positions(foot) - body.fk(body.rest, foot)[:3, 3]).max() < 1e-6
     for foot in ("foot_l", "foot_r"):
@@ -160,9 +160,9 @@ def test_an_impossible_path_is_reported_with_its_first_frame(body):
     assert 15 <= first < 29
     assert made.reached[:first].all()
     assert not made.reached[first:].any()
-    told = made.why()
-    assert told.startswith(f"Frame {first} ({first / 30:.2f} s) is the first that is impossible: 'hand_")
-    assert "range" in told or "limit" in told or "out of reach" in told or "stretched" in told
+    message = made.why()
+    assert message.startswith(f"Frame {first} ({first / 30:.2f} s) is the first that is impossible: 'hand_")
+    assert "range" in message or "limit" in message or "out of reach" in message or "stretched" in message
     assert np.abs(made.motion.positions("toe_l") - made.motion.positions("toe_l")[0]).max() < 1e-4
     assert np.array_equal(made.motion.objects[0].transforms, T)
 

@@ -1,15 +1,20 @@
-"""Online: frames come one by one. None sees what follows it, and each costs the same however many came before."""
+"""Streams: each frame is solved from the frames before it."""
+
+from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import poise
-from poise.errors import InvalidValue
+from poise.arrays import Floats
 from poise.goals import Orient, Reach
 from poise.limits import Speed
 from poise.motion import Contact, Contacts, track
+from poise.motion.clips.whole_clip import Window
 from walks import make_walk, put_skate_in, stands
 
 FPS = 30.0
@@ -97,17 +102,6 @@ def test_a_frame_costs_the_same_however_many_came_before():
     assert long < 1.5 * short
 
 
-def test_options_that_online_tracks_lack_are_rejected_by_name(skating):
-    with pytest.raises(InvalidValue, match="contacts"):
-        follow_walk(skating, 5, contacts="never")
-    with pytest.raises(InvalidValue, match="frames"):
-        follow_walk(skating, 5, contacts=Contacts((), 9, FPS))
-    arm = poise.load("panda")
-    path = np.tile(arm.fk(arm.rest, TCP), (5, 1, 1))
-    with pytest.raises(InvalidValue, match="feet"):
-        track(arm, Reach(TCP, path), fps=FPS, mode="online", contacts="auto")
-
-
 @pytest.mark.slow
 def test_one_frame_is_a_stream_too():
     arm = poise.load("panda")
@@ -118,3 +112,35 @@ def test_one_frame_is_a_stream_too():
         )
         assert out.reached.all()
         assert len(out.motion) == 1
+
+
+STIFF = 3000.0
+
+
+@dataclass
+class Targets:
+    """The targets of a frame."""
+
+    numbers: Floats
+    weights: Floats
+    hard: Floats
+
+
+def test_still_knees_do_not_stiffen_an_arm() -> None:
+    model = poise.load("humanoid")
+    rest = np.array(model.rest)
+    window = Window(model, [Reach("hand_l", (0.0, 0.0, 0.0))], hold=1e-3, smooth=1.0, fps=30.0, joints=None)
+    legs = [joint.v for side in "lr" for joint in model.joints_above(f"foot_{side}") if joint.name != "pelvis"]
+    knees = np.isin(np.arange(model.nv), [v for own in legs for v in range(own.start, own.stop)])
+    place = model.fk(rest, "hand_l")[:3, 3] + (0.0, 0.05, 0.05)
+    numbers = np.concatenate([np.eye(3).ravel(), place])[None]
+    asked = Targets(numbers, np.ones(1), np.zeros(1))
+    window.keep(rest, rest)
+
+    def measure(still: tuple[float, NDArray[np.bool_]] | None) -> float:
+        q, _ = window.solve(rest, rest, asked, 40, still=still)
+        assert still is None or np.abs(model.difference(rest, q)[knees]).max() < 1e-6
+        return float(np.linalg.norm(model.fk(q, "hand_l")[:3, 3] - place))
+
+    free, held = measure(None), measure((STIFF, knees))
+    assert abs(held - free) < 0.01 * np.linalg.norm((0.05, 0.05))

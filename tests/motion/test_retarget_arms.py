@@ -1,20 +1,132 @@
-"""Arms of robots: no jumps, and no trunk that turns for an arm out of reach."""
+"""Branches of hinges: a whole clip stays in one of them, in hips, legs and arms."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import poise
 import walkers
+from dirt import move_root
+from falls import fall
 from poise import Motion
-from poise.motion import retarget
+from poise.goals import Orient
+from poise.kinematics.carriers import find_root
+from poise.motion import Contact, Contacts, retarget
+from poise.motion.clips.lock import list_goals, lock_places, measure_pull
+from poise.motion.clips.lock_options import LockOptions
+from poise.motion.clips.whole_clip import ClipGoal
+from poise.motion.retargeting.arms import branches
 from poise.motion.retargeting.arms.branches import approach_directions, choose_answers, find_arms
 from poise.motion.retargeting.arms.hinges import limit_path, limit_speed
+from poise.motion.retargeting.branch_joiner import bridge_jumps
+from poise.motion.retargeting.goal_targets import keep_directions
 from poise.motion.retargeting.result import prepare
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    monkeypatch.setattr(walkers, "THREE", (("pitch", "y"), ("roll", "x"), ("yaw", "z")))
+    return walkers.make_machine(bend=0.2)
+
+
+def kick(model, seed, frames=45):
+    """A leg that goes up and comes down again, past where two axes of its hip lie in one line."""
+    rng, u = np.random.default_rng(seed), np.linspace(0.0, 1.0, frames)
+    steps = np.zeros((frames, model.nv))
+    for part, most in (("pitch", 2.0), ("roll", 2.1), ("yaw", 1.5)):
+        up, sway = rng.uniform(-most, most), rng.uniform(-0.4, 0.4)
+        steps[:, model.joint(f"left_hip_{part}").v.start] = up * np.sin(np.pi * u) ** 2 + sway * np.sin(2.0 * np.pi * u)
+    steps[:, model.joint("left_knee").v.start] = rng.uniform(0.3, 1.6) * np.sin(np.pi * u) ** 2
+    return Motion(model, model.clamp(model.integrate(model.rest, steps)), 30.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [13, 28, 41, 42, 46, 51])
+def test_a_kick_does_not_jump_from_one_branch_to_the_other(machine, seed):
+    clip = kick(machine, seed)
+    carried = retarget(clip, machine, contacts=Contacts((), len(clip), clip.fps, 0.0)).motion
+    asked, made = (np.abs(np.diff(each.q[:, 7:], axis=0)).max() for each in (clip, carried))
+    assert made < 2.0 * asked
+    for frame in ("left_knee", "left_foot"):
+        away = clip.positions(frame) - clip.positions("pelvis") - carried.positions(frame) + carried.positions("pelvis")
+        assert np.linalg.norm(away, axis=1).max() < 0.1
+
+
+def test_a_frame_that_contacts_push_into_another_branch_is_bridged():
+    model = poise.load("humanoid")
+    free = Motion(model, np.tile(model.rest, (40, 1)), 30.0)
+    knee = model.joint("knee_l").q.start
+    pushed = np.array(free.q)
+    pushed[:, knee] += np.linspace(0.0, 0.4, 40)
+    smooth = pushed.copy()
+    pushed[20, knee] += 1.5
+    root = find_root(model, "pelvis")
+    found = bridge_jumps(Motion(model, pushed, 30.0), free, root)
+    assert found is not None
+    bridged, jump = found
+    assert jump == pytest.approx(1.5, abs=0.02)
+    assert np.abs(bridged - smooth).max() < 1e-9
+    assert bridge_jumps(Motion(model, smooth, 30.0), free, root) is None
+    assert bridge_jumps(Motion(model, pushed, 30.0), Motion(model, pushed, 30.0), root) is None
+
+
+def test_a_leg_that_sits_to_the_side_keeps_its_directions(monkeypatch):
+    """Solved from the rest pose alone, thigh and shin of the robot end 60 degrees off."""
+    model, share = walkers.make_character(), np.clip(np.linspace(0.0, 2.0, 60), 0.0, 1.0)
+    steps = np.zeros((60, model.nv))
+    for name, turn in (("hip_l", (0.78, 1.17, 0.42)), ("knee_l", (2.2, 0.0, 0.0))):
+        v = model.joint(name).v
+        steps[:, v.stop - 3 : v.stop] = np.outer(share * share * (3.0 - 2.0 * share), turn)
+    clip = Motion(model, model.integrate(model.rest, steps), 30.0)
+
+    def carry():
+        return retarget(
+            clip, walkers.make_machine(), contacts=Contacts((), 60, 30.0, None), touch=False, clearance=False
+        )
+
+    made = carry()
+    assert np.degrees(made.bone_errors.max()) < 10.0
+    assert np.abs(np.diff(made.motion.q[:, 7:], axis=0)).max() < 0.5
+    monkeypatch.setattr(branches, "find_wrong_legs", lambda *_: [])
+    assert np.degrees(carry().bone_errors.max()) > 30.0
+
+
+def test_directions_of_the_free_motion_are_kept_not_those_of_the_source():
+    """The first frame of the source is a T-pose that the free motion does not follow."""
+    clip = fall(depth=0.0)
+    turns = np.asarray(clip.model.fk(clip.q, "chest"))[:, :3, :3]
+    targets = np.c_[turns.reshape(-1, 9), np.zeros((len(clip), 3))]
+    targets[0, :9] = np.diag([-1.0, 1.0, -1.0]).ravel()
+    wanted = ClipGoal(Orient("chest", np.eye(3), name="chest turned"), targets, np.ones(len(clip)))
+    (kept,) = keep_directions(clip, [wanted], 2.0)
+    assert kept.targets is not None
+    assert np.abs(kept.targets[:, :9] - turns.reshape(-1, 9)).max() < 1e-12
+
+
+def test_a_body_far_from_its_contacts_comes_nearer_before_they_are_held(monkeypatch):
+    clip = fall(depth=0.0)
+    up, last = clip.model.up_direction, len(clip)
+    clip = move_root(clip, np.tile(0.25 * up, (last, 1)))
+    place = clip.positions("heel_l")[-12:].mean(axis=0) - 0.25 * up
+    ledger = Contacts((Contact("heel_l", last - 12, last, place=tuple(place)),), last, clip.fps, 0.0)
+    options = LockOptions(1.0, None, (), None, approach=True)
+    near = Motion(clip.model, options.solve_softly(clip, list_goals(clip, ledger)), clip.fps)
+    assert 0.01 < measure_pull(near, ledger) < 0.5 * measure_pull(clip, ledger)
+    came = []
+    monkeypatch.setattr(LockOptions, "solve_softly", lambda *_: came.append(1) or near.q)
+    lock_places(clip, ledger, options)
+    assert len(came) == 1
+    lock_places(clip, ledger, replace(options, approach=False))
+    lock_places(near, ledger, options)
+    assert len(came) == 1, "neither without being asked, nor from nearby"
+
 
 MOST_STEP = 0.5  # rad per frame at 30 frames per second
 
 
 @pytest.fixture(scope="module")
-def machine():
+def upright():
     return walkers.make_machine()
 
 
@@ -36,15 +148,15 @@ def measure_turn(motion, frame):
 
 
 @pytest.mark.slow
-def test_arms_that_swing_out_of_range_neither_jump_nor_turn_the_trunk(machine):
-    made = retarget(swing((1.0, 0.0, 0.0), 1.0), machine, touch=False).motion
+def test_arms_that_swing_out_of_range_neither_jump_nor_turn_the_trunk(upright):
+    made = retarget(swing((1.0, 0.0, 0.0), 1.0), upright, touch=False).motion
     assert np.abs(np.diff(made.q[:, 7:], axis=0)).max() <= MOST_STEP
     assert measure_turn(made, "pelvis").max() < 10.0
     assert measure_turn(made, "torso").max() < 45.0
 
 
-def test_one_answer_per_frame_is_chosen_over_the_whole_clip(machine):
-    arm = find_arms(prepare(walkers.make_character(), machine, None, "auto", None))[0]
+def test_one_answer_per_frame_is_chosen_over_the_whole_clip(upright):
+    arm = find_arms(prepare(walkers.make_character(), upright, None, "auto", None))[0]
     layers = np.zeros((20, 2, len(arm.columns)))
     layers[:, 1, 0] = 1.5
     misses = np.zeros((20, 2, 1))
@@ -65,10 +177,10 @@ def test_a_jump_becomes_the_nearest_path_within_a_speed():
     assert (made[[0, -1]] == path[[0, -1]]).all()
 
 
-def test_slow_motions_stay_as_they_are(machine):
-    q = np.tile(machine.rest, (30, 1))
+def test_slow_motions_stay_as_they_are(upright):
+    q = np.tile(upright.rest, (30, 1))
     q[:, 8:] += np.linspace(0.0, 0.4, 30)[:, None]
-    assert (limit_speed(Motion(machine, q, 30.0), machine.joints).q == q).all()
+    assert (limit_speed(Motion(upright, q, 30.0), upright.joints).q == q).all()
 
 
 def test_the_trunk_shares_small_errors_of_arms_but_not_large_ones():

@@ -1,4 +1,6 @@
-"""A body whose parts are in each other after a motion was carried over says so, where and which."""
+"""Reports of retargeted clips: self-collisions with their place and parts, and results in one line."""
+
+from __future__ import annotations
 
 import re
 
@@ -6,13 +8,19 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Motion
-from poise.goals import Reach
+from poise import Motion, motion
+from poise.goals import Grasp, Reach
 from poise.limits import Clearance
 from poise.limits.capsules import capsule_distances
 from poise.limits.near_pairs import find_near_pairs
+from poise.model.derive import with_shapes
+from poise.model.geometry.shapes import Box, Shape
 from poise.motion import quality, retarget
 from poise.motion.clips import clear_lock
+from poise.motion.clips.result import Track
+from poise.motion.contact.ledger import Contacts
+from poise.motion.retargeting.result import describe_collisions
+from poise.spatial import Transform
 from walks import make_walk
 
 
@@ -37,23 +45,23 @@ def stand(frames):
 def test_why_reports_self_collisions_that_quality_measures(share, mode):
     walk = fold(make_walk(24), share) if share else stand(24)
     carried = retarget(walk, poise.load("humanoid", scale=0.6), mode=mode, touch=False)
-    known, told = carried.quality, carried.why()
+    known, message = carried.quality, carried.why()
     assert known.collision_max is not None
     assert known.collision_share is not None
     assert (known.collision_max > 1.0) == bool(share)
-    assert ("collides with itself" in told) == bool(share)
+    assert ("collides with itself" in message) == bool(share)
     if share:
         found = re.search(
-            r"collides with itself in .* in (\d+) of 24 .*most at frame (\d+) .*'(.*)' and '(.*)' by (.*) mm", told
+            r"collides with itself in .* in (\d+) of 24 .*most at frame (\d+) .*'(.*)' and '(.*)' by (.*) mm", message
         )
-        assert found, told
+        assert found, message
         assert int(found[1]) == pytest.approx(24 * known.collision_share, abs=2.0)
         assert float(found[5]) == pytest.approx(known.collision_max, rel=0.06)
         worst = quality(carried.motion[int(found[2]) : int(found[2]) + 1]).collision_max
         assert worst == pytest.approx(known.collision_max, rel=1e-9)
         assert {found[3], found[4]} <= set(carried.motion.model.frames)
         assert any(part.endswith("_l") for part in (found[3], found[4]))
-        assert "limits=[Clearance()]" in told
+        assert "limits=[Clearance()]" in message
 
 
 @pytest.mark.slow
@@ -80,3 +88,70 @@ def test_a_pair_that_meets_only_after_the_lock_is_found(monkeypatch):
     kept = retarget(fold(make_walk(16), 1.0), poise.load("humanoid", scale=0.6), limits=[Clearance()])
     assert kept.quality.collision_max < 1e-3
     assert kept.track.limits == (Clearance(),)
+
+
+def overlap(depth: float, scale: float = 1.0) -> Motion:
+    """Return a body that stands, with boxes around its hands that overlap by a depth [m]."""
+    body = poise.load("humanoid", scale=scale)
+    ends = [body.fk(body.rest, f"hand_{side}") for side in "lr"]
+    middle = 0.5 * (ends[0][:3, 3] + ends[1][:3, 3])
+    tiny = Box((0.01 * scale, 0.01 * scale, 0.01 * scale))
+    names = ["chest", *(f"{name}_{side}" for side in "lr" for name in ("shoulder", "elbow"))]
+    shapes = [Shape(name, tiny, Transform(), "collision") for name in names]
+    for side, sign, T in (("l", 1.0, ends[0]), ("r", -1.0, ends[1])):
+        place = np.eye(4)
+        place[:3, 3] = middle + sign * np.array([0.05 * scale - 0.5 * depth, 0.0, 0.0])
+        box = Box((0.1 * scale, 0.1 * scale, 0.1 * scale))
+        shapes.append(Shape(f"hand_{side}", box, Transform.from_matrix(np.linalg.inv(T) @ place), "collision"))
+    model = with_shapes(body, shapes)
+    return Motion(model, np.tile(model.rest, (3, 1)), 30.0)
+
+
+def describe(motion: Motion, *limits: Clearance, separated: bool = True) -> str:
+    track = Track(motion, {}, {}, Contacts((), len(motion), motion.fps, 0.0), limits=limits)
+    return " ".join(describe_collisions(track, separated))
+
+
+@pytest.mark.parametrize("scale", [1.0, 10.0])
+def test_collisions_that_separation_accepts_are_not_reported(scale: float) -> None:
+    assert describe(overlap(0.002 * scale, scale)) == ""
+    assert "in 3 of 3 (" in describe(overlap(0.005 * scale, scale))
+
+
+def test_the_advice_fits_the_options() -> None:
+    deep = overlap(0.02)
+    assert "'hand_l' and 'hand_r' by 20 mm, which limbs could not avoid: limits=[Clearance()]" in describe(deep)
+    assert describe(deep, separated=False).endswith("mm: clearance=True keeps them apart.")
+    assert "Clearance does not check" in describe(deep, Clearance(), separated=False)
+
+
+def carry(walk):
+    return motion.retarget(walk, poise.load("humanoid", scale=0.6))
+
+
+def hold(walk):
+    path = np.tile(np.eye(4), (len(walk), 1, 1))
+    path[:, 1:3, 3] = 0.9, 0.42
+    box = poise.Object(Box((0.36, 0.24, 0.26)), path, name="box", fps=walk.fps)
+    return motion.track(walk.model, [Grasp("hand_l", box), Grasp("hand_r", box)])
+
+
+CASES = {
+    "Retargeted": carry,
+    "Track": motion.lock,
+    "HeldTrack": hold,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(CASES))
+def test_results_of_clips_print_in_one_short_line(name):
+    result = CASES[name](make_walk(20))
+    line = repr(result)
+    assert line.startswith(f"<{name} ")
+    assert "20 frames" in line
+    assert "\n" not in line
+    assert len(line) < 120
+    assert repr(result.motion.model.name) in line
+    if name == "Retargeted":
+        assert repr(result.track).startswith("<Track ")

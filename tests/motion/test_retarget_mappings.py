@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import poise
-from carts import make_cart
 from poise.errors import InvalidValue, NameNotFound, PoiseError
 from poise.motion import retarget
 from poise.motion.retargeting.mapping import Mapping, Pair, find_mapping
@@ -75,10 +74,10 @@ def test_every_mapping_is_retargeted_or_rejected(walk, bodies, which):
 )
 def test_a_pair_that_is_wrong_is_named(walk, bodies, side, role, frame, words):
     found = find_mapping(walk.model, bodies[0])
-    with pytest.raises(InvalidValue, match=words) as told:
+    with pytest.raises(InvalidValue, match=words) as caught:
         retarget(walk, bodies[0], found.replace(role, **{side: frame}))
-    assert f"the {side} 'humanoid'" in str(told.value)
-    assert f"{side}=" in str(told.value)
+    assert f"the {side} 'humanoid'" in str(caught.value)
+    assert f"{side}=" in str(caught.value)
 
 
 def test_left_and_right_are_the_same_for_arms_and_legs(walk, bodies):
@@ -88,20 +87,6 @@ def test_left_and_right_are_the_same_for_arms_and_legs(walk, bodies):
     pairs = tuple(Pair(p.role, p.source, found.find(flip.get(p.role, p.role)).target) for p in found)
     with pytest.raises(InvalidValue, match="swapped"):
         retarget(walk, bodies[0], replace(found, pairs=pairs))
-
-
-def test_a_chest_and_a_pelvis_are_not_swapped(walk, bodies):
-    found = find_mapping(walk.model, bodies[0])
-    with pytest.raises(InvalidValue, match="upside down"):
-        retarget(walk, bodies[0], found.replace("chest", source="pelvis").replace("pelvis", source="chest"))
-
-
-def test_roles_are_known_and_there_once(walk, bodies):
-    found = find_mapping(walk.model, bodies[0])
-    with pytest.raises(InvalidValue, match="two pairs for 'head'"):
-        retarget(walk, bodies[0], replace(found, pairs=(*found.pairs, found.find("head"))))
-    with pytest.raises(NameNotFound, match="knee_left"):
-        retarget(walk, bodies[0], replace(found, pairs=(*found.pairs, Pair("knee_left", "knee_l", "knee_l"))))
 
 
 @pytest.mark.slow
@@ -115,9 +100,9 @@ def test_a_correction_takes_frames_that_the_body_has_and_names_the_nearest_else(
             frame = getattr(pair, side)
             assert mapping.replace(pair.role, **{side: frame}).pairs == mapping.pairs
             words = rf"mapping\.replace\('{pair.role}', {side}='{frame}x'\).*Did you mean .*'{frame}'"
-            with pytest.raises(NameNotFound, match=words) as told:
+            with pytest.raises(NameNotFound, match=words) as caught:
                 mapping.replace(pair.role, **{side: f"{frame}x"})
-            assert frame in told.value.choices
+            assert frame in caught.value.choices
     with pytest.raises(NameNotFound, match=r"no frame 'chezt' for its 'chest'.*Did you mean 'chest'"):
         retarget(walk, bodies[0], read.replace("chest", **{side: "chezt"}))
 
@@ -162,20 +147,6 @@ def test_a_mapping_is_the_same_when_it_is_read_again(walk, tmp_path, body, chang
     assert str(again) == str(kept)
 
 
-def test_a_clip_of_two_arms_is_rejected_in_words(walk):
-    cart = make_cart()
-    clip = poise.Motion(cart, np.tile(cart.rest, (4, 1)), 30.0)
-    with pytest.raises(InvalidValue, match="has no two known legs: it has two arms and no legs"):
-        retarget(clip, walk.model)
-
-
-def test_a_mapping_of_two_arms_needs_both(walk):
-    found = retarget(walk, make_cart()).mapping
-    assert found.upper
-    with pytest.raises(InvalidValue, match=r"has no 'elbow_r': retargeting needs .* or a chest and two arms"):
-        retarget(walk, make_cart(), found.remove("elbow_r"))
-
-
 LEG, ARM = ("UpperLeg", "LowerLeg", "Foot"), ("UpperArm", "LowerArm", "Hand")
 DOWN, AHEAD, UP = (0.0, 0.0, -1.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 WAYS = {"standing": (DOWN, DOWN), "a stride": (AHEAD, DOWN), "sitting": (AHEAD, AHEAD), "a kick": (DOWN, UP)}
@@ -212,6 +183,6 @@ def test_legs_that_are_named_are_legs_wherever_they_point_in_the_rest_pose(walk,
 def test_roles_that_are_given_settle_what_kind_a_body_is(walk, ways):
     model = make_figure(ways, legs=("x1", "x2", "x3"))
     given = {f"{part}_{s.lower()}": f"x{k}_{s}" for k, part in enumerate(("hip", "knee", "ankle"), 1) for s in "LR"}
-    told = model.with_roles({"pelvis": "Hips", **given})
-    assert poise.roles(told).kind == "biped"
-    assert Mapping.between(told, walk.model).find("ankle_l").source == "x3_L"
+    stated = model.with_roles({"pelvis": "Hips", **given})
+    assert poise.roles(stated).kind == "biped"
+    assert Mapping.between(stated, walk.model).find("ankle_l").source == "x3_L"

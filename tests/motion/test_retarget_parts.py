@@ -1,4 +1,4 @@
-"""What is carried over beside bones: streams, hands that hold, turns of heads and forearms, the upper body alone."""
+"""More than bones is retargeted: streams, hands that hold, turns of heads and forearms, the upper body alone."""
 
 import numpy as np
 import pytest
@@ -168,6 +168,6 @@ def test_a_stream_of_the_upper_body_alone_leaves_the_rest_as_it_is(walk, small):
 
 
 def test_a_stream_lists_its_contacts(walk, small):
-    told = retarget(walk[:20], small, mode="online")
-    assert len(told.contacts)
-    assert f"{len(told.contacts)} contacts were held" in told.why()
+    live = retarget(walk[:20], small, mode="online")
+    assert len(live.contacts)
+    assert f"{len(live.contacts)} contacts were held" in live.why()

@@ -137,7 +137,7 @@ def test_the_worst_touch_is_named_first():
     one, other = KeptTouch("hand_l", "head", flags, errors), KeptTouch("hand_r", "chest", flags, 2.0 * errors)
     assert one.worst == 1
     assert one.error == pytest.approx(0.004)
-    (told,) = describe_touches([one, other], 10.0, 1.0)
-    assert told.index("hand_r and chest by up to 8.0 mm") < told.index("hand_l and head by up to 4.0 mm")
-    assert "worst at frame 1, 0.10 s" in told
+    (message,) = describe_touches([one, other], 10.0, 1.0)
+    assert message.index("hand_r and chest by up to 8.0 mm") < message.index("hand_l and head by up to 4.0 mm")
+    assert "worst at frame 1, 0.10 s" in message
     assert describe_touches([], 10.0, 1.0) == []

@@ -1,10 +1,13 @@
-"""Feet of a stream: they land where bones lead them, come to rest without a kink, and stand still then."""
+"""Feet of streams: they stand where the feet of the source stand, and never below the floor."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
 import poise
 from poise import Motion, Rotation
+from poise.arrays import Floats
 from poise.limits import Clearance, HalfSpace
 from poise.limits.capsules import body_capsules
 from poise.motion import Retargeter, retarget
@@ -13,6 +16,7 @@ from walkers import make_machine
 from walks import make_walk
 
 BODIES = {"machine": make_machine, "child": lambda: poise.load("humanoid", scale=0.6)}
+MOST_STEPS = {"machine": 1.5, "child": 1.15}  # relative to the largest step of the whole clip
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +26,13 @@ def walk():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(BODIES))
-@pytest.mark.parametrize(("fps", "most"), [(30.0, 1.9), (120.0, 7.0)])
+@pytest.mark.parametrize(("fps", "most"), [(30.0, 1.8), (120.0, 4.5)])
 def test_a_stream_is_nearly_as_smooth_as_the_whole_clip_at_every_frame_rate(walk, name, fps, most):
     """At 120 frames a second each fourth one has a kink: between those that were 30 lie straight lines."""
     model, clip = BODIES[name](), walk.resampled(fps)
     whole, stream = (retarget(clip, model, mode=mode) for mode in ("clip", "online"))
     assert stream.quality.jerk_p95 < most * whole.quality.jerk_p95
-    assert stream.quality.step_max < 1.6 * whole.quality.step_max
+    assert stream.quality.step_max < MOST_STEPS[name] * whole.quality.step_max
 
 
 @pytest.mark.slow
@@ -121,3 +125,18 @@ def test_a_stream_does_not_rise_through_a_limit_to_keep_its_soles_above_the_floo
         for end in (each.a, each.b)
     ]
     assert np.max(tops) < ceiling + 0.005
+
+
+def run(clip: Motion, floor: float) -> Floats:
+    """Return the stream of a clip whose points have no chains of bones."""
+    live = Retargeter(clip.model, poise.load("humanoid", scale=0.6), fps=clip.fps, floor=floor)
+    for hold in live.contacts.holds:
+        hold.leg = None
+    return np.array([live.step(q).q for q in clip.q])
+
+
+def test_feet_are_released_at_the_same_height() -> None:
+    clip = make_walk(40)
+    raised = np.array(clip.q)
+    raised[:, :3] += clip.model.up_direction
+    np.testing.assert_allclose(run(Motion(clip.model, raised, clip.fps), 1.0), run(clip, 0.0), atol=1e-6)

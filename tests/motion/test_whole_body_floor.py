@@ -28,9 +28,9 @@ def test_the_depth_of_a_lying_body_is_measured_and_its_part_named():
     measured = quality(clip, contacts=ledger)
     assert measured.sink_max > 50.0
     assert measured.sink_share > 0.2
-    told = Track(clip, {}, {}, ledger).why()
-    assert "below the floor in" in told
-    assert "'" in told.splitlines()[-1]
+    message = Track(clip, {}, {}, ledger).why()
+    assert "below the floor in" in message
+    assert "'" in message.splitlines()[-1]
 
 
 def test_an_upright_body_is_not_below_the_floor():

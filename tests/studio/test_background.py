@@ -1,7 +1,10 @@
-"""Background tasks: one at a time, with progress, cancellable, and never blocking the next."""
+"""Background tasks, several viewers at once, and files that a studio removes at its end."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -9,8 +12,16 @@ from typing import Any
 
 import pytest
 
+import poise
 from poise.errors import InvalidValue
 from poise.studio.web.background import Background
+from poise.studio.web.studio import Studio
+from poise.studio.web.uploads import open_upload
+from viewers import join_together
+from waiting import wait_until
+from walks import make_walk
+
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
 Progress = Callable[[int, int], None]
 
@@ -92,11 +103,11 @@ def test_failed_work_is_reported_and_removed(error: Exception, capsys: pytest.Ca
 
 
 def test_progress_is_reported_in_shares_and_passes() -> None:
-    background, told = Background(), []
+    background, seen = Background(), []
 
     def listen() -> None:
         task = background.task
-        told.append(None if task is None else (task.share, task.passes))
+        seen.append(None if task is None else (task.share, task.passes))
 
     def work(progress: Progress) -> None:
         for _ in range(2):
@@ -107,7 +118,7 @@ def test_progress_is_reported_in_shares_and_passes() -> None:
     background.start("two passes", work, lambda _: None)
     wait(background)
     time.sleep(0.05)
-    assert told == [(0.0, 0), (0.5, 0), (1.0, 1), (0.5, 1), (1.0, 2), None]
+    assert seen == [(0.0, 0), (0.5, 0), (1.0, 1), (0.5, 1), (1.0, 2), None]
 
 
 def test_who_listens_badly_does_not_end_the_work(capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,3 +133,95 @@ def test_who_listens_badly_does_not_end_the_work(capsys: pytest.CaptureFixture[s
     wait(background)
     assert found == [3]
     capsys.readouterr()
+
+
+CUT_SHORT = """
+from poise.studio.web.studio import Studio
+from poise.studio.web.uploads import open_upload
+open_upload(Studio("planar2", port=18213).session, "arm.urdf", open({path!r}, "rb").read())
+"""
+
+
+@pytest.fixture
+def arm(tmp_path):
+    poise.save(poise.load("panda"), tmp_path / "arm.urdf")
+    return tmp_path / "arm.urdf"
+
+
+def test_a_stopped_studio_leaves_no_files(arm, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with Studio("planar2", port=18212) as studio:
+        open_upload(studio.session, "arm.urdf", arm.read_bytes())
+        assert len(list((tmp_path / "temporary").iterdir())) == 1  # the upload, which saving needs
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_the_file_of_a_body_that_a_clip_is_carried_to_is_gone_too(tmp_path, monkeypatch):
+    poise.save(poise.load("humanoid"), tmp_path / "other.glb")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with Studio(make_walk(), port=18219, shadows=False) as studio:
+        second = studio.second_body
+        assert second.open_upload("other.glb", (tmp_path / "other.glb").read_bytes())
+        assert wait_until(lambda: second.model is not None)
+        assert list((tmp_path / "temporary").rglob("other.glb"))
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_program_that_ends_without_stopping_leaves_no_files(arm, tmp_path):
+    (tmp_path / "temporary").mkdir()
+    code = CUT_SHORT.format(path=str(arm))
+    subprocess.run([sys.executable, "-c", code], check=True, env={"TMPDIR": str(tmp_path / "temporary"), "PATH": ""})
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def studio():
+    with Studio("planar3", port=18217, shadows=False) as running:
+        yield running
+
+
+@pytest.mark.parametrize("_", range(3))
+def test_viewers_who_come_together_all_get_their_folder(studio, capfd, _):
+    own = studio.panel.pose.own
+    with join_together(studio, 8):
+        assert wait_until(lambda: len(studio.session.server.get_clients()) == 8)
+        assert wait_until(lambda: set(own) == set(studio.session.server.get_clients()), 5)
+        assert "RuntimeError" not in capfd.readouterr().err
+    assert wait_until(lambda: not own)
+
+
+def test_a_viewer_who_is_gone_before_their_folder_is_made_gets_none(studio):
+    own = studio.panel.pose.own
+    with studio.session.lock:
+        with join_together(studio, 1):
+            assert wait_until(studio.session.server.get_clients)
+        assert wait_until(lambda: not studio.session.server.get_clients())
+    with studio.session.lock:
+        assert not own
+    assert wait_until(lambda: not own)
+
+
+def test_methods_that_are_chosen_together_leave_the_settings_of_one(studio):
+    tab, failures = studio.panel.solver, []
+
+    def choose():
+        try:
+            tab.on_method(None)
+        except Exception as failure:
+            failures.append(failure)
+
+    tab.method.value = "dls"
+    threads = [threading.Thread(target=choose) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    before = len(tab.inputs)
+    tab.on_method(None)
+    assert len(tab.inputs) == before

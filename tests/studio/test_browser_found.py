@@ -70,10 +70,10 @@ def test_playwrights_own_is_the_last_and_then_it_says_what_to_type(tmp_path: Pat
     if has_apt:
         stub(tmp_path, "apt-get", "exit 0")
         stub(tmp_path, "sudo", "exit 1")  # asks for a password
-    code, said, told = get(tmp_path, root=False)
+    code, said, message = get(tmp_path, root=False)
     assert code == 1
     assert said[-1] == "python -m playwright install chromium"
-    assert "Type: sudo apt install chromium" in told
+    assert "Type: sudo apt install chromium" in message
 
 
 def test_ci_fails_without_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[
 import viser
 
 from chromium import EVIL
-from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.browser
 
@@ -33,12 +32,6 @@ class EvilPage(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-@pytest.fixture(scope="module")
-def studio():
-    with Studio("planar2", port=18214, shadows=False) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -78,12 +78,12 @@ def test_one_step_says_what_was_predicted_and_what_was_so(name: str) -> None:
     assert step.predicted == pytest.approx(model.jacobian(step.q, frame)[:3] @ step.dq)
     assert step.left == pytest.approx(np.linalg.norm(puppet.find_target(handle)[:3] - there), abs=1e-9)
     assert (step.damping is None) == (name in ("transpose", "pseudoinverse"))
-    told = describe_step(model, name, handle, step)
-    assert EQUATIONS[name] in told
-    assert f"{1e3 * step.moved[0]:.1f}" in told
-    assert f"{step.J[0, 0]:.3f}" in told
+    message = describe_step(model, name, handle, step)
+    assert EQUATIONS[name] in message
+    assert f"{1e3 * step.moved[0]:.1f}" in message
+    assert f"{step.J[0, 0]:.3f}" in message
     if step.damping is not None:
-        assert f"{step.damping:.3g} L" in told
+        assert f"{step.damping:.3g} L" in message
 
 
 @pytest.mark.parametrize(("name", "modes", "turns"), [("planar2", 0, True), ("planar3", 1, True), ("panda", 1, False)])
@@ -120,7 +120,7 @@ def test_the_page_states_the_actual_defaults(name: str, setting: str, value: str
 
 
 def test_the_page_states_some_defaults() -> None:
-    assert {("lm", "damping"), ("dls", "damping"), ("halley", "floor")} <= {told[:2] for told in TOLD}
+    assert {("lm", "damping"), ("dls", "damping"), ("halley", "floor")} <= {message[:2] for message in TOLD}
 
 
 def test_lm_takes_its_damping_from_the_error_as_the_pages_say() -> None:
@@ -158,9 +158,9 @@ def test_a_planar_body_is_taught_without_the_row_that_never_moves(name: str) -> 
     step = lesson.take_step(puppet, handle, np.array(model.rest))
     assert step is not None
     assert (step.axes, step.J.shape, step.e.shape, step.moved.shape) == ("xy", (2, model.nv), (2,), (2,))
-    told = describe_step(model, "lm", handle, step)
-    assert "<td>y</td>" in told
-    assert "<td>z</td>" not in told
+    message = describe_step(model, "lm", handle, step)
+    assert "<td>y</td>" in message
+    assert "<td>z</td>" not in message
     assert lesson.find_moving_rows(model) == [0, 1]
     assert lesson.find_moving_rows(poise.load("panda")) == [0, 1, 2]
 

@@ -6,29 +6,12 @@ import pytest
 
 import poise
 from hostile_names import make_body, make_clip, use_every_tab, write_files
-from studio_page import PATIENCE, open_page, until
-
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
-
-from poise.studio.web.studio import Studio
+from studio_page import PATIENCE, until
 
 pytestmark = pytest.mark.browser
 
 TABS = ("Pose", "Joints", "Solver", "Learn", "Race", "Motion")
 FOREIGN = "iframe, [onerror], [onload], [onmouseover], a[href^='javascript'], img[src='x'], img[src^='data:x']"
-
-
-@pytest.fixture(scope="module")
-def studio():
-    with Studio("planar2", port=18216, shadows=False) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def page(browser, studio):
-    opened = open_page(browser, studio)
-    yield opened
-    opened.close()
 
 
 def check(page):

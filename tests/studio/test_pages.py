@@ -1,4 +1,4 @@
-"""Pages: one file, nothing fetched, everything inside it; other objects raise an error."""
+"""Pages: single files with a viewer, and two bodies next to each other."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ import pytest
 
 import poise
 from poise.errors import InvalidValue
+from poise.formats.units import scale_model
 from poise.goals import Balance, LookAt, Reach, Rest
+from poise.model.derive import with_example_poses
 from poise.model.geometry.shapes import Box, Cylinder
+from poise.motion import retarget
 from poise.pages import Page, searches
 from poise.pages.page import write_html
+from poise.pages.pairs import find_places
 from poise.pages.scene import LONGEST
+from poise.pages.scenes import make_scene
 from poise.pages.searches import thin_out
 from poise.solvers import race
+from walks import make_walk
 
 HUMANOID = poise.load("humanoid")
 PANDA = poise.load("panda")
@@ -147,37 +153,37 @@ def test_a_notebook_cell_shows_the_body() -> None:
     model = poise.load("planar3")
     motion = poise.Motion(model, np.zeros((2, 3)))
     for thing in (poise.Pose(model), motion):
-        told = thing._repr_html_()
-        assert told is not None
-        assert "<iframe" in told
+        message = thing._repr_html_()
+        assert message is not None
+        assert "<iframe" in message
     assert poise.Motion(model, np.zeros((0, 3)))._repr_html_() is None
 
 
 @pytest.mark.parametrize("name", poise.models.names())
 def test_a_notebook_cell_shows_a_model_and_its_joints(name: str) -> None:
     model = poise.load(name)
-    told = model._repr_html_()
-    assert "<iframe" in told
-    assert f"<td>{model.joints[0].name}</td>" in told
-    assert len(told) < 200_000
-    assert told == model._repr_html_()  # made once
+    message = model._repr_html_()
+    assert "<iframe" in message
+    assert f"<td>{model.joints[0].name}</td>" in message
+    assert len(message) < 200_000
+    assert message == model._repr_html_()  # made once
 
 
 @pytest.mark.slow
 def test_a_notebook_keeps_a_still_picture_of_a_body_with_large_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise[studio]'")
     monkeypatch.setattr("poise.pages.notebook.MOST_CHARACTERS", 1000)
-    told = poise.load("planar3").with_frame("here", "tip", np.eye(4))._repr_html_()
-    assert '<img src="data:image/png;base64,' in told
-    assert "<iframe" not in told
+    message = poise.load("planar3").with_frame("here", "tip", np.eye(4))._repr_html_()
+    assert '<img src="data:image/png;base64,' in message
+    assert "<iframe" not in message
 
 
 def test_a_notebook_says_a_model_in_words_where_nothing_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("poise.pages.notebook.MOST_CHARACTERS", 1000)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    told = poise.load("planar3").with_frame("there", "tip", np.eye(4))._repr_html_()
-    assert "<td>joint_1</td>" in told
-    assert "<img" not in told
+    message = poise.load("planar3").with_frame("there", "tip", np.eye(4))._repr_html_()
+    assert "<td>joint_1</td>" in message
+    assert "<img" not in message
 
 
 def test_long_clips_are_thinned_out_and_keep_their_ends() -> None:
@@ -199,3 +205,69 @@ def test_a_search_and_its_curves_have_the_same_frames(monkeypatch: pytest.Monkey
 def test_numbers_that_are_not_finite_are_rejected() -> None:
     with pytest.raises(InvalidValue, match="not finite"):
         write_html({"x": float("inf")})
+
+
+@pytest.fixture(scope="module")
+def data():
+    walk = make_walk(60)
+    q = np.array(walk.q)
+    q[:, 2] += np.linspace(0.0, 20.0, 60)  # far away
+    return make_scene(retarget(poise.Motion(walk.model, q, walk.fps), poise.load("humanoid", scale=0.9))).to_data()
+
+
+@pytest.mark.slow
+def test_the_camera_goes_along_with_both_bodies(data):
+    path = np.frombuffer(base64.b64decode(data["follow"]), "<f4").reshape(-1, 3)
+    assert len(path) == data["frames"]
+    assert np.ptp(path, axis=0).max() > 10.0
+    assert max(data["box"]) < 3.0  # m: half of what is seen
+    assert data["radius"] > 8.0  # the ground is as long as the way
+
+
+def test_a_scene_that_follows_nothing_sees_everything():
+    data = make_scene(make_walk(60)).to_data()
+    assert data["follow"] == ""
+    assert data["ground"] == data["middle"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
+def test_both_are_seen_in_whatever_unit_the_source_is(unit):
+    """A recording in centimetres is no giant, and one in kilometres no dot, beside the body that it is carried to."""
+    walk = make_walk(20)
+    q = np.array(walk.q)
+    q[:, :3] /= unit
+    source = poise.Motion(poise.load("humanoid", scale=1.0 / unit), q, walk.fps)
+    both = make_scene(retarget(source, poise.load("humanoid"))).to_data()
+    assert 0.8 < max(both["box"]) < 3.0  # m: half of what is seen
+
+
+@pytest.mark.slow
+def test_both_go_in_step_however_far():
+    """A body that is half as large goes half as far: the page does not have to show more for a longer way."""
+    walk = make_walk(60)
+    q = np.array(walk.q)
+    q[:, 2] += np.linspace(0.0, 20.0, 60)
+    carried = retarget(poise.Motion(walk.model, q, walk.fps), poise.load("humanoid", scale=0.5))
+    assert max(make_scene(carried).to_data()["box"]) < 1.5  # m: half of what is seen
+
+
+def test_what_stands_still_does_not_count():
+    builder = poise.ModelBuilder("on a stage")
+    builder.add_frame("world", None)
+    builder.add_joint("pelvis", "world", "free")
+    builder.add_frame("head", "pelvis", (0.0, 0.0, 0.5))
+    model = builder.build()
+    q = np.tile(model.rest, (5, 1))
+    q[:, 0] = 7.0
+    places = find_places(poise.Motion(model, q, 30.0))
+    assert places[..., 0] == pytest.approx(np.full((5, 2), 7.0))
+
+
+def test_a_body_in_another_unit_looks_the_same():
+    """Also one whose rest pose does not stand, so that its clip tells its parts, as recordings of LAFAN1."""
+    clip = make_walk(5)
+    model = with_example_poses(clip.model, clip.q)
+    other = scale_model(model, 0.5)
+    heads = [body.fk(body.example_poses, "head")[:, :3, 3] for body in (model, other)]
+    assert heads[1] == pytest.approx(0.5 * heads[0])

@@ -141,7 +141,7 @@ def test_a_skin_is_drawn_with_its_texture_and_bends(browser: Any, tmp_path: Path
 
 
 def test_the_page_bends_a_skin_as_numpy_does(browser: Any, tmp_path: Path) -> None:
-    """Where the pixels of a bent strip are, beside the vertices that linear blend skinning gives."""
+    """Where the pixels of a bent strip are, compared with the vertices that linear blend skinning gives."""
     file, *_ = looks_files.strip(6, 8, texture=looks_files.png([[(200, 30, 30)] * 4] * 4))
     motion = poise.load_motion(file.glb(tmp_path / "strip.glb"))
     opened = Opened(browser, saved(motion, tmp_path))

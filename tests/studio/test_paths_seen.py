@@ -1,14 +1,20 @@
-"""Paths and stretching bones are seen: rails, telescopes, pictures, pages, and sliders with their units."""
+"""Paths in pictures, pages and the studio, and contact sheets of many files."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import bvh_cases
+import looks_files as made
 import poise
 from bodies import make_stage
+from paths import TOOLS
 from poise.goals import Reach, Rest
 from poise.limits.skeleton import make_skeleton_capsules
 from poise.pictures.body.flesh import find_flesh
@@ -94,3 +100,31 @@ def test_the_studio_opens_such_a_body() -> None:
     pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
     with Studio(STAGE, port=18057, shadows=False) as studio:
         assert studio is not None
+
+
+@pytest.mark.slow
+def test_every_file_of_a_folder_is_opened_and_listed(tmp_path: Path) -> None:
+    pytest.importorskip("viser")
+    pytest.importorskip("matplotlib")
+    files, out = tmp_path / "files", tmp_path / "out"
+    made.robot(files)
+    file, *_ = made.strip(5, texture=made.png([[(200, 30, 30), (30, 30, 200)]]))
+    file.glb(files / "strip.glb")
+    (files / "six.bvh").write_text(bvh_cases.six_channels("0 0 0"))
+    (files / "broken.urdf").write_text("<robot")
+    command = [sys.executable, str(TOOLS / "gallery.py"), str(files), "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = {Path(row["file"]).name: row for row in json.loads((out / "table.json").read_text())}
+    assert set(rows) == {"arm.urdf", "hand.glb", "strip.glb", "six.bvh", "broken.urdf"}
+    assert rows.pop("hand.glb")["drawn"]  # a mesh of the arm: a body without bones
+    assert "FormatError" in rows.pop("broken.urdf")["problem"]
+    for name, row in rows.items():
+        assert row["drawn"], (name, row)
+        assert row["framed"], (name, row)
+        assert row["saved"], (name, row)
+        assert row["draggable"], (name, row)
+    assert rows["strip.glb"]["look"].startswith("skin")
+    assert rows["arm.urdf"]["look"].startswith("meshes")
+    assert (out / "sheet_0.png").stat().st_size > 5000
+    assert "drawn" in (out / "table.md").read_text()

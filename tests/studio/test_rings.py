@@ -53,7 +53,7 @@ def test_a_click_on_a_part_that_nothing_hides_finds_it(name: str) -> None:
         out *= np.sign(out @ (middle - corners.mean(axis=0))) / np.linalg.norm(out)
         found += find_hit(model, T, middle + 1e-4 * model.length * out, -out) == part.frame
         assert find_hit(model, T, middle + 50.0 * model.length * out, out) is None
-    assert found >= 0.8 * len(find_flesh(model))  # joints are covered by the flesh beside them
+    assert found >= 0.8 * len(find_flesh(model))  # joints are covered by the flesh next to them
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 import bvh_cases
 import looks_files as made
 import poise
-from studio_page import PATIENCE, SIZE, open_page, seen_at, until
+from studio_page import PATIENCE, SIZE, click_until, seen_at, until
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
@@ -80,15 +80,23 @@ def find_arc(studio: Studio, page: Any, turn: Any) -> np.ndarray:
     return max(arcs, key=lambda arc: float(np.linalg.norm(np.diff(arc, axis=0), axis=1).sum()))
 
 
-def open_on_parts(browser: Any, studio: Studio) -> tuple[Any, Any]:
-    """A window whose clicks are for parts, once its camera stands still."""
-    page = open_page(browser, studio)
-    page.set_default_timeout(1e3 * PATIENCE)
+@pytest.fixture(scope="module")
+def page(page: Any, studio: Studio) -> Iterator[Any]:
+    """The window while its clicks are for parts."""
     page.get_by_role("tab", name="Joints").click()
     page.get_by_label("Click a part to turn it").click()
     until(lambda: studio.panel.joints.rings.heard, page)
+    yield page
+    page.get_by_label("Click a part to turn it").click()
+    until(lambda: not studio.panel.joints.rings.heard, page)
+
+
+def show(studio: Studio, page: Any, body: str) -> Any:
+    """Show a body; return the camera of the window once the window has the body and its camera stands still."""
+    studio.show(body)
+    studio.session.player.stop()
     camera = studio.session.server.get_clients()[page.viewer].camera
-    until(lambda: camera.image_height > 0, page)
+    until(lambda: page.evaluate("name => name in poiseNodes", studio.session.view.root.name), page)
     looks: list[np.ndarray] = []
 
     def same() -> bool:
@@ -96,37 +104,22 @@ def open_on_parts(browser: Any, studio: Studio) -> tuple[Any, Any]:
         return len(looks) > 30 and np.array_equal(looks[-1], looks[-30])
 
     until(same, page)
-    return page, camera
+    return camera
 
 
-def click_until(page: Any, place: tuple[float, float], done: Callable[[], bool]) -> None:
-    """Clicks, and again where the window still drew the rings of the part before under the mouse."""
-    for _ in range(8):
-        page.mouse.move(*place)
-        page.mouse.click(*place)
-        end = time.monotonic() + PATIENCE / 8
-        while time.monotonic() < end:
-            if done():
-                return
-            page.wait_for_timeout(20)
-    raise AssertionError(f"a click at {place} is not heard")
-
-
-def test_parts_that_are_seen_can_be_clicked(browser: Any) -> None:
+def test_parts_that_are_seen_can_be_clicked(studio: Studio, page: Any) -> None:
     """Also under the notice that a browser without a graphics card shows, and inside of handles.
 
     That a ray finds every part is a law of test_rings_seen.py; a window takes seconds for a click.
     """
-    with Studio("humanoid", port=18094, shadows=False) as studio:
-        page, camera = open_on_parts(browser, studio)
-        rings, fixed = studio.panel.joints.rings, set(studio.puppet.fixed)
-        parts = find_parts(studio, page, camera)
-        for frame in ("chest", "spine_2", "wrist_l", "ankle_r", "head"):
-            click_until(page, parts[frame], lambda: page.viewer in rings.turns)
-            assert rings.turns[page.viewer].joint == find_turning_joint(studio.model, frame, studio.puppet.size)
-            click_until(page, (6, SIZE["height"] - 6), lambda: page.viewer not in rings.turns)
-        assert set(studio.puppet.fixed) == fixed, "nothing was pinned or released"
-        page.close()
+    camera = show(studio, page, "humanoid")
+    rings, fixed = studio.panel.joints.rings, set(studio.puppet.fixed)
+    parts = find_parts(studio, page, camera)
+    for frame in ("chest", "spine_2", "wrist_l", "ankle_r", "head"):
+        click_until(page, lambda frame=frame: parts[frame], lambda: page.viewer in rings.turns)  # type: ignore[misc]
+        assert rings.turns[page.viewer].joint == find_turning_joint(studio.model, frame, studio.puppet.size)
+        click_until(page, lambda: (6, SIZE["height"] - 6), lambda: page.viewer not in rings.turns)
+    assert set(studio.puppet.fixed) == fixed, "nothing was pinned or released"
 
 
 def drag_ring(studio: Studio, page: Any, turn: Any) -> None:
@@ -151,21 +144,18 @@ def drag_ring(studio: Studio, page: Any, turn: Any) -> None:
 
 @pytest.mark.parametrize("body", ["panda", "humanoid", write_strip, write_bvh])
 def test_a_ring_that_is_dragged_turns_its_joint_alone(
-    browser: Any, body: str | Callable[[Path], Path], tmp_path: Path
+    studio: Studio, page: Any, body: str | Callable[[Path], Path], tmp_path: Path
 ) -> None:
-    with Studio(body if isinstance(body, str) else str(body(tmp_path)), port=18094, shadows=False) as studio:
-        studio.session.player.stop()
-        page, camera = open_on_parts(browser, studio)
-        rings, parts = studio.panel.joints.rings, find_parts(studio, page, camera)
-        x, y = max(parts.values(), key=lambda place: place[1] < 0.6 * SIZE["height"] and place[1])
-        click_until(page, (x, y), lambda: page.viewer in rings.nodes)
-        turn, before = rings.turns[page.viewer], studio.puppet.q.copy()
-        drag_ring(studio, page, turn)
-        page.mouse.up()
-        until(lambda: page.viewer not in rings.held, page)
-        step = studio.model.difference(before, studio.puppet.q)
-        own = np.zeros(len(step), dtype=bool)
-        own[studio.model.joint(turn.joint).v] = True
-        assert np.abs(step[own]).max() > 0.2, f"{turn.joint} turned as the ring was"
-        assert not step[~own].any(), "nothing else moved"
-        page.close()
+    camera = show(studio, page, body if isinstance(body, str) else str(body(tmp_path)))
+    rings, parts = studio.panel.joints.rings, find_parts(studio, page, camera)
+    place = max(parts.values(), key=lambda place: place[1] < 0.6 * SIZE["height"] and place[1])
+    click_until(page, lambda: place, lambda: page.viewer in rings.nodes)
+    turn, before = rings.turns[page.viewer], studio.puppet.q.copy()
+    drag_ring(studio, page, turn)
+    page.mouse.up()
+    until(lambda: page.viewer not in rings.held, page)
+    step = studio.model.difference(before, studio.puppet.q)
+    own = np.zeros(len(step), dtype=bool)
+    own[studio.model.joint(turn.joint).v] = True
+    assert np.abs(step[own]).max() > 0.2, f"{turn.joint} turned as the ring was"
+    assert np.abs(step[~own]).max() < 1e-12, "nothing else moved"

@@ -12,26 +12,9 @@ import numpy as np
 import pytest
 
 import poise
-from studio_page import PATIENCE, SIZE, choose, drag, grip_at, hover, open_page, still, until
-
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
-
-from poise.studio.web.studio import Studio
+from studio_page import PATIENCE, SIZE, choose, click_until, drag, grip_at, hover, open_page, still, until
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def studio():
-    with Studio("humanoid", port=18090, shadows=False) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def page(browser, studio):
-    opened = open_page(browser, studio)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(autouse=True)
@@ -79,11 +62,9 @@ def test_a_grip_that_wears_arrows_is_dragged_again_in_any_direction(studio, page
 
 
 def test_a_clicked_foot_is_released_and_pinned_again_and_stays(studio, page):
-    page.mouse.click(*hover(studio, page, "foot_l"))
-    until(lambda: "foot_l" not in studio.puppet.fixed, page)
-    page.wait_for_timeout(300)
-    page.mouse.click(*hover(studio, page, "foot_l"))
-    until(lambda: "foot_l" in studio.puppet.planted, page)
+    click_until(page, lambda: hover(studio, page, "foot_l"), lambda: "foot_l" not in studio.puppet.fixed)
+    still(studio, page)
+    click_until(page, lambda: hover(studio, page, "foot_l"), lambda: "foot_l" in studio.puppet.planted)
     page.keyboard.press("p")
     until(lambda: "foot_l" in studio.puppet.pins, page)
     still(studio, page)
@@ -137,8 +118,7 @@ def test_a_drag_is_one_undo_step_by_key(studio, page):
 
 def test_keys_turn_the_view_release_and_help(studio, page):
     camera = studio.session.server.get_clients()[page.viewer].camera
-    page.mouse.click(*hover(studio, page, "foot_l"))
-    until(lambda: "foot_l" not in studio.puppet.fixed, page)
+    click_until(page, lambda: hover(studio, page, "foot_l"), lambda: "foot_l" not in studio.puppet.fixed)
     page.keyboard.press("p")
     until(lambda: "foot_l" in studio.puppet.pins, page)
     page.keyboard.press("Shift+r")

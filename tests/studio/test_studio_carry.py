@@ -32,8 +32,8 @@ def studio() -> Iterator[Studio]:
 
 
 @pytest.fixture
-def beside(studio: Studio) -> SecondBody:
-    """The machine beside the body that walks, with the clip on it."""
+def second(studio: Studio) -> SecondBody:
+    """The machine next to the body that walks, with the clip on it."""
     found = studio.second_body
     assert wait_until(lambda: found.background.task is None)
     if found.model is None or found.model.name != "machine":
@@ -42,103 +42,103 @@ def beside(studio: Studio) -> SecondBody:
     return found
 
 
-def read_lines(beside: SecondBody) -> np.ndarray:
+def read_lines(second: SecondBody) -> np.ndarray:
     """Return where the lines between parts end."""
-    return np.array(beside._lines[0].points)
+    return np.array(second._lines[0].points)
 
 
-def test_both_play_in_step_and_lines_join_their_parts(studio: Studio, beside: SecondBody) -> None:
-    assert beside.carried is not None
-    assert beside.mapping is not None
+def test_both_play_in_step_and_lines_join_their_parts(studio: Studio, second: SecondBody) -> None:
+    assert second.carried is not None
+    assert second.mapping is not None
     for seconds in (0.0, 1.1, 3.2):
         studio.session.player.show_at(seconds)
-        q = sample(beside.carried.result.motion, studio.session.player.seconds)
-        knee = beside.mapping.find("knee_l")
-        line = list(beside.mapping).index(knee)
+        q = sample(second.carried.result.motion, studio.session.player.seconds)
+        knee = second.mapping.find("knee_l")
+        line = list(second.mapping).index(knee)
 
         def is_there(q: Any = q, line: int = line, knee: Any = knee) -> bool:
-            assert beside.model is not None
-            assert beside.view is not None
-            row = beside.model.frames.index(knee.target)
-            wanted = (beside._world @ beside.model.fk(q, knee.target))[:3, 3]
-            shown = np.abs(beside.view.places[row, :3, 3] - wanted).max() < 1e-9
+            assert second.model is not None
+            assert second.view is not None
+            row = second.model.frames.index(knee.target)
+            wanted = (second._world @ second.model.fk(q, knee.target))[:3, 3]
+            shown = np.abs(second.view.places[row, :3, 3] - wanted).max() < 1e-9
             own = studio.puppet.pose.position(knee.source)
-            ends = read_lines(beside)[line]
+            ends = read_lines(second)[line]
             return bool(shown and np.abs(ends - [own, wanted]).max() < 1e-5)
 
         assert wait_until(is_there)
-    assert len(read_lines(beside)) == len(beside.mapping)
+    assert len(read_lines(second)) == len(second.mapping)
 
 
-def test_the_view_frames_both_bodies(studio: Studio, beside: SecondBody) -> None:
-    assert beside.view is not None
-    assert beside.model is not None
+def test_the_view_frames_both_bodies(studio: Studio, second: SecondBody) -> None:
+    assert second.view is not None
+    assert second.model is not None
     scenery = studio.session.scenery
     points, both = scenery.view.sample_points(studio.model.fk(studio.puppet.q)), scenery.find_points()
-    other = beside.view.sample_points(beside._world @ beside.model.fk(np.array(beside.model.rest)))
+    other = second.view.sample_points(second._world @ second.model.fk(np.array(second.model.rest)))
     middle = np.array([points.mean(axis=0), other.mean(axis=0)])
     assert np.linalg.norm(np.ptp(middle, axis=0)) > 0.3
     assert (both.min(axis=0) <= middle.min(axis=0)).all()
     assert (both.max(axis=0) >= middle.max(axis=0)).all()
 
 
-def test_the_result_holds_its_feet_and_the_table_says_so(studio: Studio, beside: SecondBody) -> None:
-    assert beside.carried is not None
-    assert beside.carried.after.slip_max < 0.01
+def test_the_result_holds_its_feet_and_the_table_says_so(studio: Studio, second: SecondBody) -> None:
+    assert second.carried is not None
+    assert second.carried.after.slip_max < 0.01
     report = studio.panel.motion.carry.report
     assert wait_until(lambda: "slip, mean" in report.content)  # the panel follows the background task
     assert "source" in report.content
 
 
-def test_a_mended_pair_is_solved_again(studio: Studio, beside: SecondBody) -> None:
-    carry, before = studio.panel.motion.carry, beside.carried
-    assert beside.mapping is not None
+def test_a_mended_pair_is_solved_again(studio: Studio, second: SecondBody) -> None:
+    carry, before = studio.panel.motion.carry, second.carried
+    assert second.mapping is not None
     assert before is not None
-    usual = beside.mapping.find("elbow_l")
+    usual = second.mapping.find("elbow_l")
     carry.picked = usual.source
     carry.on_second("left_wrist_yaw", None)  # the second of two clicks
-    assert beside.mapping.find("elbow_l").target == "left_wrist_yaw"
-    assert wait_until(lambda: beside.carried is not before and beside.background.task is None)
-    assert beside.carried is not None
-    assert beside.carried.result.mapping.find("elbow_l").target == "left_wrist_yaw"
+    assert second.mapping.find("elbow_l").target == "left_wrist_yaw"
+    assert wait_until(lambda: second.carried is not before and second.background.task is None)
+    assert second.carried is not None
+    assert second.carried.result.mapping.find("elbow_l").target == "left_wrist_yaw"
     assert carry.part.value == "elbow_l"
     assert carry.target.value == "left_wrist_yaw"
-    mended = beside.carried
+    mended = second.carried
     carry.target.value = usual.target  # the same by the lists
     carry.on_pair(None)
-    assert wait_until(lambda: beside.carried is not mended and beside.background.task is None)
-    assert beside.carried is not None
-    assert np.abs(beside.carried.result.motion.q - before.result.motion.q).max() < 1e-9
+    assert wait_until(lambda: second.carried is not mended and second.background.task is None)
+    assert second.carried is not None
+    assert np.abs(second.carried.result.motion.q - before.result.motion.q).max() < 1e-9
 
 
-def test_a_second_click_does_not_solve_it_twice(beside: SecondBody) -> None:
-    assert beside.solve()
-    assert not beside.solve()
-    assert beside.background.cancel()
-    assert beside.background.task is None
+def test_a_second_click_does_not_solve_it_twice(second: SecondBody) -> None:
+    assert second.solve()
+    assert not second.solve()
+    assert second.background.cancel()
+    assert second.background.task is None
 
 
-def test_the_clip_that_changed_is_reported(studio: Studio, beside: SecondBody) -> None:
-    assert not beside.stale
+def test_the_clip_that_changed_is_reported(studio: Studio, second: SecondBody) -> None:
+    assert not second.stale
     studio.session.editing.find_contacts()
     assert wait_until(lambda: studio.session.editing.background.task is None)
     assert studio.session.editing.state is not None
     assert studio.session.editing.state.contacts is not None
-    assert not beside.stale  # contacts are found, the motion is the same
+    assert not second.stale  # contacts are found, the motion is the same
     assert studio.session.editing.lock_feet()
     assert wait_until(lambda: studio.session.player.edited)
-    assert beside.stale
+    assert second.stale
     assert wait_until(lambda: "has changed" in studio.panel.motion.carry.words.content)
     while studio.undo():
         pass
 
 
-def test_a_body_that_does_not_walk_is_rejected_in_words(studio: Studio, beside: SecondBody) -> None:
-    model = beside.model
+def test_a_body_that_does_not_walk_is_rejected_in_words(studio: Studio, second: SecondBody) -> None:
+    model = second.model
     assert studio.carry("quadruped")
-    assert wait_until(lambda: beside.background.refused)
-    assert "two legs" in beside.background.refused
-    assert beside.model is model  # what stood there stays
+    assert wait_until(lambda: second.background.refused)
+    assert "two legs" in second.background.refused
+    assert second.model is model  # what stood there stays
     assert wait_until(lambda: "two legs" in studio.panel.motion.carry.words.content)
 
 
@@ -159,9 +159,9 @@ def test_a_second_body_is_opened_from_a_file_and_removed(studio: Studio, tmp_pat
     assert not folder.exists()
 
 
-def test_the_result_is_saved_as_others_write_it(beside: SecondBody, tmp_path: Path) -> None:
-    assert beside.carried is not None
-    motion = beside.carried.result.motion
+def test_the_result_is_saved_as_others_write_it(second: SecondBody, tmp_path: Path) -> None:
+    assert second.carried is not None
+    motion = second.carried.result.motion
     kinds = list_motion_kinds(motion.model)
     assert {"BVH", "GLB", "Unitree (CSV)", "GMR (NPZ)", "Table (CSV)"} <= set(kinds)
     rows = np.loadtxt(io.BytesIO(make_motion_file(motion, "Unitree (CSV)")), delimiter=",")

@@ -1,4 +1,4 @@
-"""The joints tab: every number of a pose has a slider, and sliders, handles and typed targets move the same body."""
+"""The joints tab, arrows of handles, and planar bodies."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ import numpy as np
 import pytest
 
 import poise
+from poise.goals import Reach
 from poise.kinematics.carriers import find_root
+from poise.pictures.body.stick import find_angles, find_lengths
 from poise.studio import Studio
 from poise.studio.panel.coordinates import find_dials, format_q, format_transform, read_dials, set_dial
 from poise.studio.panel.joints_tab import find_rpy, make_copy
 from poise.studio.puppet import Puppet
+from poise.studio.scene.arrows import find_outward_signs, make_arrow, project_on_axis
+from poise.studio.scene.grip_shapes import shape_grip
+from poise.studio.scene.grips import Grips
 from poise.studio.web.throttle import Pace
 from waiting import wait_until
 
@@ -176,3 +181,104 @@ def test_a_hand_that_lets_go_before_a_frame_was_made_is_not_lost():
     assert puppet.measure_gap("hand_l", target) < 1e-3
     assert puppet.undo()
     assert np.array_equal(puppet.q, before)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("axis", range(3))
+def test_an_arrow_lies_outside_its_bubble_and_is_closed(axis, sign):
+    model = poise.load("humanoid")
+    vertices, faces = make_arrow(axis, 0.04 * model.length, sign)
+    puppet = Puppet(model)
+    bubble = shape_grip(model, puppet.handles["hand_l"], puppet.q, puppet.size).vertices
+    assert (sign * vertices[:, axis]).min() > 1.2 * np.linalg.norm(bubble, axis=1).max()
+    a, b, c = (vertices[faces[:, k]].astype(float) for k in range(3))
+    assert np.einsum("ij,ij->", a, np.cross(b, c)) > 0  # seen from outside
+
+
+@pytest.mark.parametrize("frame", ["hand_l", "hand_r", "foot_l"])
+def test_no_arrow_points_into_the_limb(frame):
+    model = poise.load("humanoid")
+    T = model.fk(model.rest)
+    frames = dict(zip(model.frames, T, strict=True))
+    limb = frames["elbow_l" if frame == "hand_l" else "elbow_r" if frame == "hand_r" else "knee_l"][:3, 3]
+    way = limb - frames[frame][:3, 3]
+    tips = frames[frame][:3, :3] * find_outward_signs(model, frame, np.array(model.rest), 0.04 * model.length)
+    assert (way @ tips / np.linalg.norm(way)).max() < 0.7
+
+
+def test_the_nearest_place_on_an_axis_to_a_ray():
+    origin, eye = np.array([0.1, 0.2, 0.3]), np.array([2.0, 3.0, 4.0])
+    axis = np.array([2.0, -1.0, 2.0]) / 3
+    for s in (-0.5, 0.0, 0.7):
+        assert project_on_axis(origin, axis, eye, origin + s * axis) == pytest.approx(s)
+    assert project_on_axis(origin, axis, origin - axis, origin) == 0.0  # in line with the eye
+
+
+def test_a_pulled_arrow_moves_its_handle_along_one_axis():
+    puppet = Puppet(poise.load("humanoid"))
+    grips = SimpleNamespace(puppet=puppet, owners={}, _slides={}, touch=lambda _: None)
+    grips.end = lambda name: (grips.owners.pop(name), puppet.let_go(name))
+    before = puppet.transform("hand_l")
+    eye = before[:3, 3] + (1.0, 0.4, 2.0)
+    grab = before[:3, 3] + 0.1 * before[:3, 1]
+
+    def pull(phase, place, viewer=1):
+        camera = SimpleNamespace(position=tuple(eye))
+        event = SimpleNamespace(
+            phase=phase,
+            client_id=viewer,
+            client=SimpleNamespace(camera=camera),
+            start_position=grab,
+            end_position=place,
+        )
+        Grips.slide(grips, "hand_l", 1, event)
+
+    pull("start", grab)
+    pull("update", grab + 0.05 * before[:3, 1])
+    pull("update", grab + 1.0, viewer=2)  # somebody else is not heard
+    held = puppet.held["hand_l"]
+    assert held[:3, 3] == pytest.approx(before[:3, 3] + 0.05 * before[:3, 1])
+    assert np.array_equal(held[:3, :3], before[:3, :3])
+    pull("end", grab)
+    assert not puppet.held
+    assert not grips._slides
+
+
+@pytest.mark.parametrize("name", ["planar2", "planar3"])
+def test_angles_and_lengths_are_those_of_the_pose(name: str) -> None:
+    model = poise.load(name)
+    q = np.array(model.rest) + 0.1 * np.arange(1, model.nq + 1)
+    assert [angle for _, angle in find_angles(model, q)] == pytest.approx(q)
+    assert [length for *_, length in find_lengths(model, q)] == pytest.approx([1.0] * model.nq)
+
+
+def test_a_picture_of_a_planar_arm_says_them() -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise[studio]'")
+    model = poise.load("planar2")
+    solution = poise.solve(model, Reach("tip", (0.9, 1.1, 0.0)))
+    axes = poise.plot(solution).figure.axes[0]
+    message = [text.get_text() for text in axes.texts]
+    assert [f"{math.degrees(angle):.0f}°" for angle in solution.q] == message[:2]
+    assert message.count("1 m") == 2
+    thickest = max(line.get_linewidth() for line in axes.lines)
+    assert thickest >= 6.0
+    assert any(line.get_marker() == "x" for line in axes.lines)  # the target
+    assert not poise.plot(poise.load("panda")).figure.axes[0].texts
+
+
+@pytest.mark.slow
+def test_two_numbers_are_typed_where_a_body_moves_in_a_plane() -> None:
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    with Studio("planar3", port=18061, shadows=False) as studio:
+        tab = studio.panel.joints
+        assert tab.flat.visible
+        assert not tab.place.visible
+        tab.handle.value, tab.flat.value, tab.go.value = "tip", (0.9, 1.6), "Target"
+        tab.on_go()
+        assert studio.puppet.find_target("tip") == pytest.approx([0.9, 1.6, 0.0])
+        lines = [node for node in studio.panel.planar.nodes if hasattr(node, "thickness")]
+        assert len(lines) == 3
+        assert {line.thickness_units for line in lines} == {"screen"}, "pixels, not metres"
+        studio.show("panda")  # while the tip is still on its way
+        assert tab.place.visible
+        assert not tab.flat.visible

@@ -1,19 +1,27 @@
-"""What the studio says to somebody who is new to it: reasons with a page to read, notes, names of files."""
+"""Words of the studio: reasons with a page to read, notes, file names, and hostile names as text."""
 
 from __future__ import annotations
 
 import html
+import json
+import re
 
 import numpy as np
 import pytest
+import viser
 
 import poise
+from hostile_names import find_foreign, make_body, make_clip, use_every_tab, write_files
 from paths import ROOT
 from poise.errors import FormatError
 from poise.studio.markup import say_plainly, shorten_lists
 from poise.studio.panel.failure_help import PAGE, REASONS
 from poise.studio.panel.panel import describe_why
 from poise.studio.puppet import Puppet
+from poise.studio.web.studio import Studio
+from poise.studio.web.uploads import open_upload
+
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
 
 def test_every_reason_has_its_section_in_the_failure_gallery():
@@ -31,9 +39,9 @@ def test_a_missed_handle_leads_to_the_page_that_explains_it(target, section):
     puppet.hold("hand_l", np.array(target))
     for _ in range(60):
         puppet.frame()
-    told = html.unescape(describe_why(puppet.explain()))
-    assert PAGE in told
-    assert f"“{section}”" in told
+    message = html.unescape(describe_why(puppet.explain()))
+    assert PAGE in message
+    assert f"“{section}”" in message
 
 
 # ---------------------------------------------------------------------------------------------- files
@@ -106,6 +114,70 @@ def test_a_note_ends_where_its_clause_about_python_ended():
 @pytest.mark.parametrize("count", [1, 4, 5, 15])
 def test_long_lists_of_names_are_shortened(count):
     names = [f"'Rig|Clip_{k}'" for k in range(count)]
-    told = shorten_lists(f"{count} clips: {', '.join(names)}; y is up")
+    message = shorten_lists(f"{count} clips: {', '.join(names)}; y is up")
     listed = ", ".join(names if count < 5 else names[:3]) + (f" and {count - 3} more" if count > 4 else "")
-    assert told == f"{count} clips: {listed}; y is up"
+    assert message == f"{count} clips: {listed}; y is up"
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """Every piece of HTML that a panel has."""
+    handles, add = [], viser.GuiApi.add_html
+
+    def remember(gui, *args, **options):
+        handles.append(add(gui, *args, **options))
+        return handles[-1]
+
+    monkeypatch.setattr(viser.GuiApi, "add_html", remember)
+    return lambda: [handle.content for handle in handles]
+
+
+def check(shown):
+    assert [found for markup in shown() if (found := find_foreign(markup))] == []
+
+
+def test_the_check_sees_an_attack():
+    assert find_foreign("<b><img src=x onerror=run()></b>") == ["img", "img src=x", "img onerror=run()"]
+
+
+@pytest.mark.slow
+def test_no_panel_takes_a_name_for_html(shown, tmp_path):
+    with Studio("planar2", port=18215, shadows=False) as studio:
+        for path in write_files(tmp_path):
+            open_upload(studio.session, path.name, path.read_bytes())
+            use_every_tab(studio)
+            check(shown)
+
+
+def test_the_studio_has_no_markdown_which_is_html_by_another_name():
+    sources = (ROOT / "src" / "poise" / "studio").glob("*.py")
+    assert [path.name for path in sources if "add_markdown" in path.read_text("utf-8")] == []
+
+
+@pytest.mark.parametrize("kind", ["model", "pose", "motion", "solution"])
+def test_a_page_keeps_every_name_in_its_data(kind, tmp_path):
+    model = make_body()
+    made = {
+        "model": lambda: model,
+        "pose": lambda: poise.Pose(model),
+        "motion": lambda: make_clip(model),
+        "solution": lambda: miss_by_far(model),
+    }[kind]()
+    page = poise.show(made, tmp_path / "page.html", browser=False).html
+    assert page.count("<script") == page.count("</script") == 2
+    data = re.search(r'<script type="application/json" id="scene">(.*?)</script>', page, re.S)[1]
+    assert model.name in json.loads(data)["title"] + json.dumps(json.loads(data)).replace('\\"', '"')
+    assert "<" not in data
+
+
+@pytest.mark.parametrize("make", [make_body, lambda: miss_by_far(make_body())], ids=["model", "solution"])
+def test_a_notebook_shows_names_as_text(make):
+    found = [
+        what for what in find_foreign(make()._repr_html_()) if not what.startswith("iframe srcdoc=<!doctype html>")
+    ]
+    assert found in ([], ["iframe"])  # at most the one page, whose names are data
+
+
+def miss_by_far(model):
+    """A solution that names everything it could not do."""
+    return poise.solve(model, poise.goals.Reach(model.frames[-1], (9.0, 9.0, 9.0)), max_steps=3, restarts=0)

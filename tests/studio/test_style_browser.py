@@ -9,29 +9,10 @@ import pytest
 
 import poise
 from poise.goals import Style
-from studio_page import PATIENCE, drag, open_page, still, until
+from studio_page import PATIENCE, drag, still, until
 from walks import make_bow, make_walk
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
-
-
-from poise.studio.web.studio import Studio
-
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def studio():
-    with Studio("humanoid", port=18096, shadows=False) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def page(browser, studio):
-    opened = open_page(browser, studio)
-    opened.get_by_text("Style", exact=True).last.click()
-    yield opened
-    opened.close()
 
 
 def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
@@ -39,13 +20,14 @@ def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
     poise.save(make_bow(), tmp_path / "bow.npz")  # of this body
     poise.save(make_walk(24), tmp_path / "walk.bvh")  # of the body that the file describes: carried over
     before = studio.puppet.q
+    page.get_by_text("Style", exact=True).last.click()
     for name, frames in (("bow.npz", 60), ("walk.bvh", 84)):
         with page.expect_file_chooser() as chooser:
             page.get_by_role("button", name="Open clips").click(timeout=1e3 * PATIENCE)
         chooser.value.set_files(tmp_path / name)
         page.get_by_text(f"Learned from {frames} frames").wait_for(timeout=1e3 * PATIENCE)
     page.get_by_text("carried over from").wait_for(timeout=1e3 * PATIENCE)
-    assert (studio.puppet.q == before).all()  # nothing is asked yet
+    assert np.abs(studio.puppet.q - before).max() < 1e-6  # no target is set yet
 
     drag(studio, page, "hand_l", 30, 20)
     page.mouse.up()
@@ -74,4 +56,4 @@ def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
         page.get_by_role("button", name="Save", exact=True).click()
     assert json.loads(started.value.path().read_text())["q"] == pytest.approx(list(styled.q))
     page.keyboard.press("Control+z")  # the drag
-    until(lambda: np.array_equal(studio.puppet.q, before), page)
+    until(lambda: np.abs(studio.puppet.q - before).max() < 1e-6, page)

@@ -167,8 +167,8 @@ def test_files_of_every_kind_are_read(slouch, style, tmp_path):
         for name in ("a.npz", "c.bvh"):
             packed.write(tmp_path / name, name)
     for name in ("a.npz", "b.glb", "c.bvh"):
-        ((told, clip),) = read_clips(tmp_path / name, model)
-        assert told == name
+        ((message, clip),) = read_clips(tmp_path / name, model)
+        assert message == name
         assert len(clip) == 20
     (tmp_path / "inside").mkdir()
     for inside in (str(tmp_path / "inside"), ""):

@@ -220,9 +220,7 @@ def test_a_contact_is_moved_removed_and_added_again() -> None:
     again = add_contact(gone, contact, (contact.start + contact.end) // 2)
     assert again.contacts is not None
     assert len(again.contacts) == len(state.contacts)
-    for (
-        other
-    ) in state.contacts:  # at any frame at all: either it stands there already, or it is added beside the others
+    for other in state.contacts:  # at any frame at all: either it stands there already, or it is added
         for frame in range(0, len(state.motion), 7):
             try:
                 added = add_contact(state, other, frame).contacts

@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 import poise
-from studio_page import PATIENCE, choose, drag, open_page, seen_at, until
+from studio_page import PATIENCE, choose, click_until, drag, seen_at, until
 from walks import make_walk, put_skate_in
-
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
-
-
-from poise.studio.web.studio import Studio
 
 pytestmark = pytest.mark.browser
 
@@ -21,21 +16,19 @@ FRAME = 30  # the right foot stands, the left one swings
 
 
 @pytest.fixture(scope="module")
-def studio(tmp_path_factory):
-    """A studio with a clip whose feet slip, from a file."""
+def studio(studio, tmp_path_factory):
+    """The studio with a clip whose feet slip, from a file."""
     path = tmp_path_factory.mktemp("clips") / "walk.bvh"
     poise.save(put_skate_in(make_walk(90)), path)
-    with Studio(path, port=18094, shadows=False) as running:
-        running.session.player.stop()
-        yield running
+    studio.show(path)
+    studio.session.player.stop()
+    return studio
 
 
 @pytest.fixture(scope="module")
-def page(browser, studio):
-    opened = open_page(browser, studio)
-    opened.get_by_role("tab", name="Motion").click()
-    yield opened
-    opened.close()
+def page(page):
+    page.get_by_role("tab", name="Motion").click()
+    return page
 
 
 def press(page, name):
@@ -124,50 +117,35 @@ def test_the_clip_is_saved_as_it_is_seen_in_its_own_format(studio, page, tmp_pat
 
 
 def test_a_clip_is_retargeted_and_a_pair_mended_by_two_clicks(studio, page, tmp_path):
-    beside = studio.second_body
+    second = studio.second_body
     unfold(page, "Carry to another body")
     choose(page, "Onto", "humanoid as a child")
-    until(lambda: beside.carried is not None and beside.background.task is None, page)
+    until(lambda: second.carried is not None and second.background.task is None, page)
     page.get_by_text("parts, 1 m of the path").wait_for(timeout=1e3 * PATIENCE)
-    page.set_viewport_size({"width": 1200, "height": 560})  # beside the panel there is room for two
+    page.set_viewport_size({"width": 1200, "height": 560})  # next to the panel there is room for two
     camera = studio.session.server.get_clients()[page.viewer].camera
     until(lambda: camera.image_width / camera.image_height > 2.0, page)
     studio.session.player.show_at(0.0)
-    beside.look()
+    second.look()
     page.wait_for_timeout(1000)
-    first = beside.mapping.find("head")
+    first = second.mapping.find("head")
     press(page, "Mend a pair by two clicks")
     page.get_by_text("Click a part of the body that moves").wait_for(timeout=1e3 * PATIENCE)
     own = studio.pose.position(first.source) + 0.08 * studio.model.up_direction
-    click_until(page, studio, own, lambda: studio.panel.motion.carry.picked)
+    click_until(page, lambda: seen_at(studio, page, own), lambda: studio.panel.motion.carry.picked)
     places = [
-        beside.view.places[beside.model.frames.index(beside.mapping.find(role).target), :3, 3]
+        second.view.places[second.model.frames.index(second.mapping.find(role).target), :3, 3]
         for role in ("chest", "neck")
     ]
-    click_until(page, studio, np.mean(places, axis=0), lambda: not studio.panel.motion.carry.picked)
-    assert beside.mapping.find("head").source == first.source
-    assert beside.mapping.find("head").target != first.target
-    until(lambda: beside.background.task is None, page)
-    assert beside.carried.result.mapping == beside.mapping
+    between = np.mean(places, axis=0)
+    click_until(page, lambda: seen_at(studio, page, between), lambda: not studio.panel.motion.carry.picked)
+    assert second.mapping.find("head").source == first.source
+    assert second.mapping.find("head").target != first.target
+    until(lambda: second.background.task is None and second.carried.result.mapping == second.mapping, page)
     choose(page, "On the other", first.target)  # the same by the list
-    until(lambda: beside.mapping.find("head") == first, page)
-    until(lambda: beside.background.task is None and beside.carried.result.mapping.find("head") == first, page)
+    until(lambda: second.mapping.find("head") == first, page)
+    until(lambda: second.background.task is None and second.carried.result.mapping.find("head") == first, page)
     with page.expect_download(timeout=1e3 * PATIENCE) as started:
         press(page, "Save carried clip")
     started.value.save_as(tmp_path / "carried.bvh")
     assert len(poise.load_motion(tmp_path / "carried.bvh")) == len(studio.session.player.motion)
-
-
-def click_until(page, studio, place, done):
-    """Clicks at a place of the world, or a little beside it, until that is heard."""
-    for _ in range(6):
-        for right, down in ((0, 0), (0, -4), (0, 4), (-3, 0), (3, 0)):
-            x, y = seen_at(studio, page, place)
-            page.mouse.move(x + right + 1, y + down)
-            page.mouse.move(x + right, y + down)
-            page.wait_for_timeout(60)
-            page.mouse.click(x + right, y + down)
-            page.wait_for_timeout(400)
-            if done():
-                return
-    raise AssertionError("nobody heard the click")

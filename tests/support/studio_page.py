@@ -15,17 +15,26 @@ PATIENCE = 120.0  # [s], on two shared cores
 COARSE = 0.4  # device pixels per window pixel: without a graphics card they take most of the time
 
 
+OFFSETS = ((0, 0), (0, -4), (0, 4), (-3, 0), (3, 0))  # [pixels] of repeated clicks
+
+
 def open_page(browser: Any, studio: Any) -> Any:
-    """Open a window that shows the studio."""
+    """Open a window that shows the studio; `page.viewer` is its number there."""
     before = set(studio.session.server.get_clients())
     page = browser.new_page(viewport=SIZE)
     page.set_default_timeout(1e3 * PATIENCE)
     page.goto(f"{studio.url}&fixedDpr={COARSE}")
     page.get_by_role("tab", name="Pose").wait_for(timeout=1e3 * PATIENCE)
-    until(lambda: set(studio.session.server.get_clients()) - before, page)
-    until(lambda: set(studio.panel.pose.own) == set(studio.session.server.get_clients()), page)
-    page.viewer = max(set(studio.session.server.get_clients()) - before)
+    page.viewer = find_viewer(studio, page, before)
     return page
+
+
+def find_viewer(studio: Any, page: Any, others: set[int]) -> int:
+    """Wait until a window is connected; return its number, which is none of the others."""
+    clients = studio.session.server.get_clients
+    until(lambda: set(clients()) - others, page)
+    until(lambda: set(studio.panel.pose.own) == set(clients()), page)
+    return int(max(set(clients()) - others))
 
 
 def until(true: Callable[[], object], page: Any, seconds: float = PATIENCE) -> None:
@@ -85,6 +94,25 @@ def drag(studio: Any, page: Any, handle: str, right: float, up: float, steps: in
         return bool(np.linalg.norm(moved - way) < 3 + 0.1 * np.linalg.norm(way))
 
     until(heard, page)
+
+
+def click_until(page: Any, find: Callable[[], tuple[float, ...]], done: Callable[[], object]) -> None:
+    """Click at a place of the window until a condition is true; the place may move while the body settles.
+
+    The window tests a click against the picture that it drew last. On a busy machine that is an old one: the click
+    then hits what was there before, or nothing, and is repeated, a few pixels away.
+    """
+    for right, down in (*OFFSETS, *OFFSETS[:3]):
+        x, y = find()
+        page.mouse.move(x + right + 1, y + down)
+        page.mouse.move(x + right, y + down)
+        page.mouse.click(x + right, y + down)
+        end = time.monotonic() + PATIENCE / 8
+        while time.monotonic() < end:
+            if done():
+                return
+            page.wait_for_timeout(20)
+    raise AssertionError("no click was received")
 
 
 def still(studio: Any, page: Any) -> None:
