@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy import find_edges
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import HalfSpace, Inside, Reach
@@ -30,7 +31,6 @@ from poise.motion.clips.whole_clip import ClipGoal, Progress, RepeatedProgress
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.detector import find_runs
-from poise.motion.contact.edges import find_edges
 from poise.motion.contact.floor_levels import SAME_FLOOR_M
 from poise.motion.contact.floors import find_heights_below, list_swinging
 from poise.motion.contact.ledger import Contact, Contacts, Place, find_kind, flag_contact
@@ -254,7 +254,7 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: TiltedSoles | None = Non
         floor = find_heights_below(kin.get(find_kind(sole.name), np.full(len(clip), np.nan)))
         below.append(keep_near(floor, ground, size))
     heights = [clip.positions(sole.frame, sole.point) @ up - b for sole, b in zip(swinging, below, strict=True)]
-    edges = {edge.name: edge for side in "lr" for edge in find_edges(clip.model, side)}
+    edges = find_edges(clip.model)
     corners = [corner for sole in swinging if sole.name in edges for corner in edges[sole.name].corners]
     lowest = [*heights, *(clip.positions(corner.frame, corner.point) @ up - ground for corner in corners)]
     if not held and all((height >= -SAME_PLACE * size).all() for height in lowest):

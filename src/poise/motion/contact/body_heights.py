@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.anatomy import roles as find_roles
+from poise.anatomy import find_feet
 from poise.arrays import Floats, Triple
 from poise.kinematics import Motion
 from poise.limits.skeleton import BodyCapsule
@@ -151,13 +151,11 @@ def list_slack_soles(model: Model, slack: float) -> list[SupportPoints]:
 
 def flag_paw(model: Model, part: SupportPoints, sides: Sequence[str] = FOUR_SIDES) -> NDArray[np.bool_]:
     """Flag the points at the ends of four legs: without an ankle, a round foot belongs to the shin."""
-    roles, near = find_roles(model), np.zeros(len(part.points), dtype=bool)
-    for side in sides:
-        name = next((f"{kind}_{side}" for kind in ("toe", "sole_1") if f"{kind}_{side}" in roles.contacts), None)
-        knee = roles.get(f"knee_{side}")
-        if name is not None and knee in (part.frame, *model.ancestors(part.frame)):
-            own, foot, shin = model.fk(model.rest, [part.frame, roles.contacts[name].frame, knee])
-            end = foot[:3, :3] @ np.array(roles.contacts[name].point) + foot[:3, 3]
+    near, above = np.zeros(len(part.points), dtype=bool), (part.frame, *model.ancestors(part.frame))
+    for foot in (foot for foot in find_feet(model) if foot.side in sides):
+        if foot.tip is not None and foot.knee is not None and foot.knee in above:
+            own, tip, shin = model.fk(model.rest, [part.frame, foot.tip.frame, foot.knee])
+            end = tip[:3, :3] @ np.array(foot.tip.point) + tip[:3, 3]
             places = part.points @ own[:3, :3].T + own[:3, 3]
             near |= np.linalg.norm(places - end, axis=1) < PAW_SHARE * np.linalg.norm(end - shin[:3, 3])
     return near
@@ -165,12 +163,4 @@ def flag_paw(model: Model, part: SupportPoints, sides: Sequence[str] = FOUR_SIDE
 
 def list_ankles(model: Model) -> set[str]:
     """Return the frames that carry the feet, and those between a knee and its foot, such as the links of an ankle."""
-    roles, out = find_roles(model), set[str]()
-    for side in ("l", "r", "fl", "fr", "hl", "hr"):
-        found = [roles[name] for name in (f"ankle_{side}", f"foot_{side}") if name in roles]
-        out.update(found)
-        above = [name for top in found for name in model.ancestors(top)]
-        knee = roles.get(f"knee_{side}")
-        if knee in above:
-            out.update(above[: above.index(knee)])
-    return out
+    return {frame for foot in find_feet(model) for frame in foot.links}

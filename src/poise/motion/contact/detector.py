@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy import ContactPoint
 from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
 from poise.errors import InvalidValue
@@ -42,7 +43,7 @@ from poise.motion.contact.floor_levels import level_contacts
 from poise.motion.contact.ledger import Contact, Contacts, find_kind
 from poise.motion.contact.level_soles import flag_level_soles
 from poise.motion.contact.noise import find_local_floor, measure_drift, remove_jitter
-from poise.motion.contact.soles import SolePoint, find_soles, measure_size
+from poise.motion.contact.soles import find_soles, measure_size
 
 __all__ = [
     "FOOT_RULE",
@@ -327,7 +328,7 @@ def find_floors(names: list[str], heights: Floats, ground: float, most: float) -
     return floors
 
 
-def make_contact(sole: SolePoint, path: Floats, start: int, end: int) -> Contact:
+def make_contact(sole: ContactPoint, path: Floats, start: int, end: int) -> Contact:
     """Return the contact of a point over some frames, at the mean of its path."""
     x, y, z = path[start:end].mean(axis=0).tolist()
     return Contact(sole.frame, start, end, place=(x, y, z), point=sole.point, name=sole.name)

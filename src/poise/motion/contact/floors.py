@@ -9,27 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from poise.anatomy import ContactPoint
 from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
-from poise.errors import InvalidValue
 from poise.model import Model
 from poise.motion.contact.ledger import Contact, Contacts
-from poise.motion.contact.soles import SolePoint, find_soles
+from poise.motion.contact.soles import list_soles
 
-__all__ = ["STAIR_DEPTH_M", "find_heights_below", "is_of_foot", "list_soles", "list_swinging"]
+__all__ = ["STAIR_DEPTH_M", "find_heights_below", "is_of_foot", "list_swinging"]
 
 STAIR_DEPTH_M = 0.02  # relative to a person's size: a contact this far below the floor is on a stair and does not sink
 
 
-def list_soles(model: Model) -> list[SolePoint]:
-    """List the points on which a body stands; empty if it has no feet."""
-    try:
-        return find_soles(model)
-    except InvalidValue:
-        return []
-
-
-def list_swinging(model: Model, ledger: Contacts, *, carried: bool = False) -> tuple[list[SolePoint], float]:
+def list_swinging(model: Model, ledger: Contacts, *, carried: bool = False) -> tuple[list[ContactPoint], float]:
     """List the soles of a body that never stand, and the floor height below them [m].
 
     The list is empty if the floor is unknown or only hands are in contact. With `carried`, for a retargeted motion, the
@@ -44,7 +36,7 @@ def list_swinging(model: Model, ledger: Contacts, *, carried: bool = False) -> t
     paws = {c.name.rpartition("_")[2] for c in ledger} & {"fl", "fr", "hl", "hr"}  # a paw stands on one point
     soles, known = list_soles(model), find_roles(model).contacts
     if carried:
-        soles = [SolePoint(s.name, known[s.name].frame, known[s.name].point) for s in soles]
+        soles = [known[sole.name] for sole in soles]
     free = [
         sole
         for sole in soles

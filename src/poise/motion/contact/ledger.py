@@ -204,3 +204,12 @@ def flag_contact(ledger: Contacts, name: str) -> NDArray[np.bool_]:
         if contact.name == name:
             out[contact.start : contact.end] = True
     return out
+
+
+def measure_levels(ledger: Contacts, name: str, up: Floats) -> Floats:
+    """Return the height of a point at each frame while it stands, (frames,) [m]; nan otherwise."""
+    out = np.full(ledger.frames, np.nan)
+    for contact in ledger:
+        if contact.name == name and contact.place is not None:
+            out[contact.start : contact.end] = np.array(contact.place) @ up
+    return out

@@ -20,10 +20,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from poise.anatomy import ContactPoint
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.motion.contact.level_soles import flag_level
-from poise.motion.contact.soles import SolePoint, measure_size
+from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground
 
@@ -60,7 +61,7 @@ class StreamGround:
         given: The height of the floor [m]; estimated if None.
     """
 
-    def __init__(self, carrying: CarryOver, points: Sequence[SolePoint], fps: float, given: float | None) -> None:
+    def __init__(self, carrying: CarryOver, points: Sequence[ContactPoint], fps: float, given: float | None) -> None:
         self.carrying, self.fps, self.given, self.up_axis = carrying, fps, given, carrying.model.up_axis
         self.up: list[float] = carrying.model.up_direction.tolist()
         self.frames = np.array([carrying.at[point.frame] for point in points], dtype=np.int64)
