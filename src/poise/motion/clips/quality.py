@@ -31,7 +31,7 @@ from poise.kinematics.clip_edits import follow_branches
 from poise.kinematics.motion import check_motion
 from poise.model import Model
 from poise.motion.clips.collisions import find_collisions
-from poise.motion.contact.body_heights import measure_body
+from poise.motion.contact.body_floor import measure_body
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
 from poise.motion.contact.ledger import Contact, Contacts, Place

@@ -22,9 +22,9 @@ from poise.motion.clips.clear_lock import keeps_parts_apart
 from poise.motion.clips.clip_limits import part_limits, read_floor, read_limits, read_number
 from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import Progress, Window
+from poise.motion.contact.body_floor import StreamFloor
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts
-from poise.motion.contact.stream_floor import StreamFloor
 from poise.motion.retargeting.arms.hinges import FASTEST_LEG_RAD_S
 from poise.motion.retargeting.arms.recovery import ArmRecovery
 from poise.motion.retargeting.correspondence import CarryOver

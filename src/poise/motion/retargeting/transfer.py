@@ -15,7 +15,7 @@ from poise.anatomy import find_edges
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
-from poise.motion.contact.body_heights import measure_thickness
+from poise.motion.contact.body_floor import measure_thickness
 from poise.motion.contact.detector import HAND_RULE, measure_floor
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.floor_levels import SAME_FLOOR_M

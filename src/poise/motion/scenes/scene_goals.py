@@ -24,7 +24,7 @@ from poise.kinematics import Motion
 from poise.limits.support_points import SupportPoints
 from poise.model.geometry.solids import make_triple
 from poise.motion.clips.whole_clip import ClipGoal
-from poise.motion.contact.body_heights import list_body_points
+from poise.motion.contact.body_floor import list_body_points
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.scene import Scene
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from poise.kinematics import Motion
 from poise.limits.convex_parts import find_convex_parts
 from poise.motion.clips.whole_clip import ClipGoal
-from poise.motion.contact.body_heights import measure_heights
+from poise.motion.contact.body_floor import NEAR_FLOOR_M, measure_heights
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.soles import measure_size
-from poise.motion.retargeting.body_floor import NEAR_FLOOR_M
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.separation.limb_correction import (
     DEEP_M,

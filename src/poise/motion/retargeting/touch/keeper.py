@@ -21,8 +21,8 @@ from poise.arrays import Floats
 from poise.goals import Reach
 from poise.kinematics import Motion
 from poise.motion.clips.whole_clip import ClipGoal
+from poise.motion.contact.body_floor import spread_peaks
 from poise.motion.contact.soles import measure_size
-from poise.motion.retargeting.body_floor import spread_peaks
 from poise.motion.retargeting.bones import find_limb_start, unit
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.touch.parts import TouchPart, find_parts, pair_solids, place_line
