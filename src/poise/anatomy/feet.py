@@ -83,6 +83,11 @@ class Foot:
         return len(self.side) > 1
 
     @property
+    def exact(self) -> tuple[ContactPoint, ...]:
+        """The points on which it may stand, each as the contact point of its name."""
+        return tuple(self.points[point.name.rpartition("_")[0]] for point in self.standing)
+
+    @property
     def tip(self) -> ContactPoint | None:
         """Its toe, or the single point that it stands on."""
         return self.points.get("toe") or self.points.get("sole_1")

@@ -16,7 +16,8 @@ from poise.goals.inside import pack_region
 from poise.goals.on_plane import pack_axis
 from poise.kinematics import Motion
 from poise.motion.clips.whole_clip import ClipGoal
-from poise.motion.contact.ledger import Contacts, measure_levels
+from poise.motion.contact.ledger import Contacts
+from poise.motion.contact.standing_heights import measure_levels
 
 __all__ = ["list_edge_goals"]
 

@@ -33,9 +33,9 @@ from poise.model import Model
 from poise.motion.clips.collisions import find_collisions
 from poise.motion.contact.body_floor import measure_body
 from poise.motion.contact.detector import contacts as find_contacts
-from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
 from poise.motion.contact.ledger import Contact, Contacts, Place
 from poise.motion.contact.soles import find_soles, measure_size
+from poise.motion.contact.standing_heights import STAIR_DEPTH_M, list_swinging
 
 __all__ = ["Quality", "quality"]
 

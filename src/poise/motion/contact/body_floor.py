@@ -26,8 +26,8 @@ from poise.limits.skeleton import BodyCapsule
 from poise.limits.support_points import PointClearance, SupportPoints, find_support_points, pair_points, thin_points
 from poise.model import Model
 from poise.model.memo import keep_with_model
-from poise.motion.contact.floors import is_of_foot, list_swinging
-from poise.motion.contact.ledger import Contacts
+from poise.motion.contact.ledger import Contacts, is_of_foot
+from poise.motion.contact.standing_heights import list_swinging
 
 __all__ = [
     "FOUR_SIDES",

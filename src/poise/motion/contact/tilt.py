@@ -14,7 +14,8 @@ import numpy as np
 from poise.anatomy import Edge, find_edges
 from poise.kinematics import Motion
 from poise.model import Model
-from poise.motion.contact.ledger import Contact, Contacts, measure_levels, move_contact
+from poise.motion.contact.ledger import Contact, Contacts, move_contact
+from poise.motion.contact.standing_heights import measure_levels
 
 __all__ = ["TiltedSoles"]
 

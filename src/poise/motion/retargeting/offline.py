@@ -33,11 +33,11 @@ from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.result import Released, Track
 from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Kernel, Progress, RepeatedProgress, solve_whole
 from poise.motion.contact.body_floor import find_lift, make_floor_limits, measure_depth
-from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.region_shapes import Obstacle
 from poise.motion.contact.scene import Scene, read_scene
 from poise.motion.contact.soles import measure_size
+from poise.motion.contact.standing_heights import STAIR_DEPTH_M, list_swinging
 from poise.motion.retargeting.arms.branches import (
     FREE_REST,
     RobotLimb,

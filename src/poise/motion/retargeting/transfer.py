@@ -16,12 +16,12 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.motion.contact.body_floor import measure_thickness
-from poise.motion.contact.detector import HAND_RULE, measure_floor
+from poise.motion.contact.detector import HAND_RULE
 from poise.motion.contact.detector import contacts as find_contacts
-from poise.motion.contact.floor_levels import SAME_FLOOR_M
-from poise.motion.contact.floors import STAIR_DEPTH_M, is_of_foot
-from poise.motion.contact.ledger import Contact, Contacts, find_kind, find_usual_heights
+from poise.motion.contact.floor import measure_floor
+from poise.motion.contact.ledger import Contact, Contacts, find_kind, is_of_foot
 from poise.motion.contact.soles import list_soles, measure_size
+from poise.motion.contact.standing_heights import SAME_FLOOR_M, STAIR_DEPTH_M, find_usual_heights
 from poise.motion.retargeting.correspondence import CarryOver
 
 __all__ = ["carry_contacts", "find_air", "find_holds", "measure_standing_ankle"]

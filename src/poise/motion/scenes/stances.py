@@ -14,8 +14,7 @@ import numpy as np
 from poise.anatomy import Edge, find_edges
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.motion.contact.floors import is_of_foot
-from poise.motion.contact.ledger import Contact, Contacts, move_contact
+from poise.motion.contact.ledger import Contact, Contacts, is_of_foot, move_contact
 from poise.motion.contact.scene import Scene
 
 __all__ = ["PlacedContacts", "place_contacts"]
