@@ -180,7 +180,7 @@ class Problems:
             return PlacedHandle(name, level, ndim, weight, kind, None, self.measure_height(name, goal) <= low)
         ground = goal.stance.ground
         lies = self.lies_flat(state, name, goal)
-        raised = not lies and self.model.mass > 0.0 and self.feet.is_raised(name, state.q)
+        raised = not lies and self.model.mass > 0.0 and self.feet[name].is_raised(state.q)
         return PlacedHandle(name, level, ndim, weight, kind, ground, ground <= low, raised, lies=lies)
 
     def lies_flat(self, state: Snapshot, name: str, goal: HandleGoal) -> bool:
@@ -222,7 +222,7 @@ class Problems:
         if goal.stance is not None:
             return goal.stance.ground
         at = goal.target[:3, 3] if goal.target.ndim == 2 else goal.target
-        return float(at @ self.model.up_direction) - self.feet.find_lift(name)
+        return float(at @ self.model.up_direction) - self.feet[name].lift
 
     def make_problem(self, key: tuple[Any, ...]) -> RigProblem:
         """Return the problem of a key, without targets."""
@@ -362,7 +362,7 @@ class Problems:
             if place.carries:
                 planted = place.ground is not None
                 frame = self.handles[place.name].frame
-                feet += self.feet.find_support(place.name, place.raised) if planted else [frame]
+                feet += self.feet[place.name].find_support(place.raised) if planted else [frame]
         return Balance(feet, priority=KEPT, name="balance") if feet else None
 
     def find_eye(self, name: str) -> str:
