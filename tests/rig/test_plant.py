@@ -12,7 +12,7 @@ import pytest
 import poise
 import walkers
 from poise.arrays import Floats
-from poise.rig.places import find_place
+from poise.kinematics.parts import find_place
 
 BODIES = {
     "humanoid": lambda: poise.load("humanoid"),

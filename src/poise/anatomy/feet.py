@@ -18,7 +18,7 @@ from poise.anatomy.contacts import FEET, ContactPoint
 from poise.anatomy.report import Roles
 from poise.anatomy.role_search import roles
 from poise.arrays import Floats
-from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.parts import find_place, find_rigid_parts
 from poise.model import Model
 from poise.model.memo import keep_with_model
 
@@ -135,7 +135,7 @@ def read_edges(model: Model, points: Mapping[str, ContactPoint], knee: str | Non
     """List the edges of a sole known from shapes or a mesh; empty for a foot of bones only."""
     if not {"toe", "heel"} <= set(points) or any(p.evidence not in ("shapes", "mesh") for p in points.values()):
         return ()
-    places = {word: place_point(model, point) for word, point in points.items()}
+    places = {word: find_place(model, (point.frame, point.point)) for word, point in points.items()}
     up = find_normal(model, places, knee)
     found: list[tuple[ContactPoint, list[ContactPoint], list[float]]] = []
     for word, other in (("toe", "heel"), ("heel", "toe")):
@@ -160,13 +160,6 @@ def find_normal(model: Model, places: Mapping[str, Floats], knee: str | None) ->
     above = model.up_direction if knee is None else model.fk(model.rest, knee)[:3, 3] - points.mean(axis=0)
     up: Floats = normal / np.linalg.norm(normal) * (1.0 if normal @ above >= 0.0 else -1.0)
     return up
-
-
-def place_point(model: Model, point: ContactPoint) -> Floats:
-    """Return the position of a contact point in the rest pose [m]."""
-    T = model.fk(model.rest, point.frame)
-    place: Floats = T[:3, :3] @ np.array(point.point) + T[:3, 3]
-    return place
 
 
 def find_sole(model: Model, foot: str, toes: str | None = None) -> list[ContactPoint]:

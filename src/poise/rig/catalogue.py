@@ -19,11 +19,11 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.goals import Balance, Goal, LookAt
+from poise.kinematics.parts import Place
 from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.rig.handle import Handle
 from poise.rig.levels import AIM_WEIGHT, DRAGGED, KEPT, PINS, POLES, REACHES
-from poise.rig.places import Place
 from poise.rig.problem import PlacedHandle, Problems, name_aim
 from poise.rig.snapshot import Snapshot
 from poise.rig.solver_factory import RigProblem, make_solver

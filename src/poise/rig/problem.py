@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals import Align, Balance, Goal, LookAt, OnPlane, Orient, Reach, Rest
+from poise.kinematics.parts import Place
 from poise.limits import Limit
 from poise.rig.handle import GROUND_LAYER, Handle
 from poise.rig.handles import Handles
@@ -26,7 +27,6 @@ from poise.rig.levels import (
     find_pin_tolerance,
 )
 from poise.rig.limbs.stiffness import find_stiffness
-from poise.rig.places import Place
 from poise.rig.snapshot import Blend, HandleGoal, Snapshot
 from poise.rig.solver_factory import RigProblem, SolverMaker, make_solver
 from poise.rig.standing.floor import Floor

@@ -145,12 +145,8 @@ def find_point(carrying: CarryOver, contact: Contact, low: bool) -> tuple[str, P
 
 def can_hold(carrying: CarryOver, frame: str) -> bool:
     """Return whether the frame depends on a joint that may move."""
-    joints = carrying.joints
-    if joints is None:
-        return True
-    return any(
-        joint.name in joints or joint.frame in joints for joint in carrying.model.joints_above(frame) if joint.nv
-    )
+    above = [joint for joint in carrying.model.joints_above(frame) if joint.nv]
+    return carrying.joints is None or any(carrying.may_move(joint.name, joint.frame) for joint in above)
 
 
 def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: float) -> float | None:

@@ -26,10 +26,10 @@ import numpy as np
 from poise.anatomy import ContactPoint, find_sole
 from poise.arrays import Floats, Triple
 from poise.goals.contacts import LAYER, find_parent
-from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.parts import Place, find_place, find_rigid_parts
 from poise.model import Model
+from poise.model.geometry.solids import ORIGIN, make_triple
 from poise.rig.ends import is_machine
-from poise.rig.places import ORIGIN, Place, find_place, make_triple
 from poise.rig.targets import find_ahead
 from poise.spatial import Rotation
 

@@ -22,9 +22,8 @@ from poise.motion.retargeting.separation.limb_correction import (
     flag_around,
     measure_near,
 )
-from poise.motion.retargeting.separation.limbs import list_movable
+from poise.motion.retargeting.separation.limbs import list_arm_joints, list_movable
 from poise.motion.retargeting.separation.planes import list_plane_goals
-from poise.motion.retargeting.touch.keeper import list_arm_joints
 
 __all__ = ["list_leg_goals"]
 
