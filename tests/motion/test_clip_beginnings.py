@@ -9,8 +9,8 @@ from poise import Motion
 from poise.motion import Contact, Contacts, contacts, lock
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.detector import find_locked_floor
-from poise.motion.contact.floor_levels import level_contacts
 from poise.motion.contact.soles import find_soles
+from poise.motion.contact.standing_heights import level_contacts
 from walks import make_walk, put_skate_in
 
 

@@ -6,9 +6,9 @@ import pytest
 import poise
 from falls import fall
 from poise import Motion
+from poise.anatomy import find_feet
 from poise.motion import contacts, retarget
 from poise.motion.contact.detector import ContactDetector
-from poise.motion.contact.edges import find_edges
 from poise.motion.contact.level_soles import flag_level
 from poise.spatial import Rotation
 from walkers import make_machine
@@ -101,7 +101,7 @@ def test_a_sole_stands_flat_on_the_floor_however_it_is_turned_in_the_rest_pose(n
 @pytest.mark.parametrize("nods", [False, True])
 def test_a_sole_that_is_not_flat_stands_on_its_lowest_corners(nods, mode):
     model = make_machine(twist=0.003, nods=nods)
-    assert [edge.stands for edge in find_edges(model, "l")] == pytest.approx([0.0015, 0.0015])
+    assert [edge.stands for edge in find_feet(model)[0].edges] == pytest.approx([0.0015, 0.0015])
     carried = retarget(make_walk(60), model, mode=mode)
     corners = [p for n, p in poise.roles(model).contacts.items() if n.startswith("sole")]
     heights = np.array([carried.motion.positions(p.frame, p.point) @ model.up_direction for p in corners])
@@ -114,7 +114,7 @@ def test_a_sole_that_is_not_flat_stands_on_its_lowest_corners(nods, mode):
 
 @pytest.mark.parametrize("name", [*TURNED, "plain"])
 def test_a_flat_sole_has_all_of_its_corners_at_one_height(name):
-    edges = list(find_edges(TURNED.get(name, make_machine)(), "l"))
+    edges = find_feet(TURNED.get(name, make_machine)())[0].edges
     assert len(edges) == 2
     for edge in edges:
         assert np.abs(edge.rises).max() < 1e-9

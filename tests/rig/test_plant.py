@@ -12,7 +12,7 @@ import pytest
 import poise
 import walkers
 from poise.arrays import Floats
-from poise.rig.places import find_place
+from poise.kinematics.parts import find_place
 
 BODIES = {
     "humanoid": lambda: poise.load("humanoid"),
@@ -51,7 +51,7 @@ def find_body(rig: poise.Rig) -> str:
 
 def find_ahead(rig: poise.Rig, foot: str, q: Floats) -> Floats:
     """Where a foot points to."""
-    ahead: Floats = np.cross(rig.handles.feet.find_side(foot, q), rig.model.up_direction)
+    ahead: Floats = np.cross(rig.handles.feet[foot].find_side(q), rig.model.up_direction)
     return ahead
 
 
@@ -63,10 +63,10 @@ class Watch:
         self.feet = list(rig.state.planted)
         self.before = rig.q
         self.steps: list[float] = []
-        self.low = {name: rig.handles.feet.find_ground(name, rig.q) for name in rig.handles.feet.names}
-        self.balls = {name: rig.handles.feet.find_ball(name, rig.q) for name in self.feet}
+        self.low = {name: rig.handles.feet[name].find_ground(rig.q) for name in rig.handles.feet.names}
+        self.balls = {name: rig.handles.feet[name].find_ball(rig.q) for name in self.feet}
         self.sides = {
-            name: rig.handles.feet.find_side(name, rig.q) for name in self.feet if rig.handles.feet[name].side
+            name: rig.handles.feet[name].find_side(rig.q) for name in self.feet if rig.handles.feet[name].side
         }
 
     def look(self, besides: str = "") -> None:
@@ -80,13 +80,13 @@ class Watch:
         assert floor is not None
         for name in rig.handles.feet.names:
             ground = self.low[name] if name in self.feet and name != besides else floor
-            assert rig.handles.feet.find_ground(name, q) >= ground - EXACT * self.unit
+            assert rig.handles.feet[name].find_ground(q) >= ground - EXACT * self.unit
             if name in self.feet and name != besides:
-                moved = np.abs(rig.handles.feet.find_ball(name, q) - self.balls[name])
+                moved = np.abs(rig.handles.feet[name].find_ball(q) - self.balls[name])
                 assert moved[..., -1].max() < EXACT * self.unit
                 assert moved.max() < EXACT * self.unit
                 if name in self.sides:
-                    assert np.abs(rig.handles.feet.find_side(name, q) - self.sides[name]).max() < EXACT
+                    assert np.abs(rig.handles.feet[name].find_side(q) - self.sides[name]).max() < EXACT
 
 
 def follow(rig: poise.Rig, handle: str, ways: Floats) -> Iterator[Floats]:
@@ -160,7 +160,7 @@ def measure_knee(rig: poise.Rig, limb: str) -> float:
 def test_a_squat_is_balanced_over_what_is_on_the_ground(name: str) -> None:
     rig = make_rig(name)
     body, up = find_body(rig), rig.model.up_direction
-    floor = min(rig.handles.feet.find_ground(foot, rig.q) for foot in rig.state.planted)
+    floor = min(rig.handles.feet[foot].find_ground(rig.q) for foot in rig.state.planted)
     checked, depths = (
         0,
         (0.1, 0.2, 0.3, 0.4) if name == "humanoid" else (0.1, 0.2, 0.3),
@@ -197,7 +197,7 @@ def test_a_foot_dragged_aside_turns_the_hip_and_not_the_body(name: str) -> None:
     rig = make_rig(name, bent=True)
     watch, body, foot = Watch(rig), find_body(rig), rig.state.planted[0]
     before = rig.state.transform(body).rotation.matrix
-    side = rig.handles.feet.find_side(foot, rig.q)
+    side = rig.handles.feet[foot].find_side(rig.q)
     out = np.sign(float(side @ (rig.state.transform(foot).translation - rig.state.transform(body).translation)))
     for _ in follow(rig, foot, np.linspace(0.0, 0.3, 60)[:, None] * side * out):
         watch.look(besides=foot)

@@ -12,10 +12,9 @@ import looks_files as made
 import poise
 import walkers
 from known_bodies import Maker, Plan, scramble
-from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.parts import find_place, find_rigid_parts
 from poise.model import Box, Capsule, Model, Sphere
 from poise.motion.contact.soles import find_soles
-from poise.rig.places import ORIGIN, find_place
 
 WORDS = ("heel", "toe", "sole_1", "sole_2", "sole_3", "sole_4")
 
@@ -73,7 +72,7 @@ def check_points(model: Model) -> int:
     parts, checked = find_rigid_parts(model), 0
     for name in rig.handles.feet.names:
         foot = rig.handles.feet[name]
-        points = [point for point in foot.sole if point != (foot.toes, ORIGIN)]
+        points = [point for point in foot.sole if point != (foot.toes, (0.0, 0.0, 0.0))]
         side = next(word.rpartition("_")[2] for word, c in contacts.items() if parts[c.frame] == parts[foot.frame])
         wanted = [place for word, place in known.items() if word.endswith(f"_{side}")]
         places = [find_place(model, point) for point in points]

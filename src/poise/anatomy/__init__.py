@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from poise.anatomy.bone_names.matcher import RoleMatch, RoleReport, find_roles
 from poise.anatomy.contacts import ContactPoint
+from poise.anatomy.feet import Edge, Foot, find_edges, find_feet, find_sole
 from poise.anatomy.report import Role, Roles
 from poise.anatomy.role_search import roles
-from poise.anatomy.soles import find_sole
 
-__all__ = ["ContactPoint", "Role", "RoleMatch", "RoleReport", "Roles", "find_roles", "find_sole", "roles"]
+__all__ = [
+    "ContactPoint",
+    "Edge",
+    "Foot",
+    "Role",
+    "RoleMatch",
+    "RoleReport",
+    "Roles",
+    "find_edges",
+    "find_feet",
+    "find_roles",
+    "find_sole",
+    "roles",
+]

@@ -24,10 +24,10 @@ from poise.anatomy.outlines import CORNERS, find_half_extent
 from poise.anatomy.parts import Body
 from poise.anatomy.stance_frames import stand_on
 from poise.arrays import Floats
-from poise.model import Box, Capsule, Model, Sphere
+from poise.model import Box, Capsule, Sphere
 from poise.model.geometry.surfaces import read_points
 
-__all__ = ["ContactPoint", "find_contacts", "map_into"]
+__all__ = ["FEET", "ContactPoint", "find_contacts", "find_touch", "map_into"]
 
 SOLE_LAYER = 0.01  # relative to the body's height
 SOLE_EDGE = 0.15  # relative to the length of a sole: the depth of its front and rear edge
@@ -53,39 +53,38 @@ class ContactPoint:
     evidence: str
 
 
-def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats) -> dict[str, ContactPoint]:
+def find_contacts(roles: Mapping[str, str], body: Body, ahead: Floats) -> dict[str, ContactPoint]:
     """Find the contact points of a body with known roles; `ahead` is its forward direction in the pose of `body`.
 
     If that is not the rest pose, a foot with toes is read in the example pose in which it stands.
     """
     found: dict[str, ContactPoint] = {}
-    owners = body.owners
-    tall = body.tall
+    owners, tall = body.owners, body.tall
     for side in FEET:
         foot = roles.get(f"foot_{side}") or roles.get(f"ankle_{side}") or roles.get(f"knee_{side}")
         if foot is not None:
             stands = stand_on(body, roles, foot) if roles.get(f"toe_{side}", foot) != foot else body
-            found.update(FootSole(model, roles, stands, owners, side, foot, ahead, tall).touch())
+            found.update(FootSole(roles, stands, owners, side, foot, ahead, tall).touch())
     for side in "lr":
         hand = roles.get(f"hand_{side}") or roles.get(f"wrist_{side}") or roles.get(f"elbow_{side}")
         if hand is not None and f"shoulder_{side}" in roles:
-            found[f"palm_{side}"] = find_palm(model, roles, body, owners, side, hand)
+            found[f"palm_{side}"] = find_palm(roles, body, owners, side, hand)
     return found
 
 
-def find_touch(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats, foot: str) -> list[ContactPoint]:
-    """Find the contact points of any frame, treated as a foot."""
-    owners = body.owners
-    return list(FootSole(model, roles, body, owners, "", foot, ahead, body.tall).touch().values())
+def find_touch(body: Body, ahead: Floats, frame: str, toes: str | None) -> list[ContactPoint]:
+    """Find the contact points of any frame, treated as a foot; `toes` is the frame of its toes, if they move."""
+    roles = {} if toes is None else {"toe_": toes}
+    return list(FootSole(roles, body, body.owners, "", frame, ahead, body.tall).touch().values())
 
 
-def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, str]:
+def list_points(body: Body, frames: list[str]) -> tuple[Floats, str]:
     """List the points fixed to some frames, in world coordinates: of solids, else of meshes, else of the frames.
 
     Visual solids are only used if none is for collision.
     """
     solids = []
-    own = [shape for shape in model.shapes if shape.frame in frames]
+    own = [shape for shape in body.model.shapes if shape.frame in frames]
     for shape in [shape for shape in own if shape.use != "visual"] or own:
         half = find_half_extent(shape.shape)
         if half is not None:
@@ -98,18 +97,18 @@ def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, st
             solids.append(ends)
     if solids:
         return np.concatenate(solids), "shapes"
-    meshes = read_points(model, frames)
+    meshes = read_points(body.model, frames)
     if meshes:
         return np.concatenate([v @ body.places[f][:3, :3].T + body.places[f][:3, 3] for f, v in meshes.items()]), "mesh"
     return np.array([body.places[name][:3, 3] for name in frames]), "bones"
 
 
-def find_slab(model: Model, body: Body, frames: list[str], lowest: Floats) -> Floats:
+def find_slab(body: Body, frames: list[str], lowest: Floats) -> Floats:
     """Return the lower face of the flat box on whose edge a foot stands, or `lowest` otherwise.
 
     A box is flat if it is thinner vertically than in both other directions.
     """
-    for shape in model.shapes:
+    for shape in body.model.shapes:
         if shape.frame not in frames or shape.use == "visual" or not isinstance(shape.shape, Box):
             continue
         T, half = body.places[shape.frame] @ shape.offset.matrix, 0.5 * np.array(shape.shape.size)
@@ -126,7 +125,6 @@ def find_slab(model: Model, body: Body, frames: list[str], lowest: Floats) -> Fl
 class FootSole:
     """The search for the sole of a foot."""
 
-    model: Model
     roles: Mapping[str, str]
     body: Body
     owners: dict[str, int]
@@ -139,7 +137,7 @@ class FootSole:
         """Return the points of the sole, heel and toe first."""
         own = self.owners[self.frame]
         frames = [name for k in self.body.list_below(own) for name in self.body.parts[k].frames]
-        points, evidence = list_points(self.model, self.body, frames)
+        points, evidence = list_points(self.body, frames)
         ahead = self.find_ahead()
         across = np.cross(self.body.up, ahead)
         heights = points @ self.body.up
@@ -148,7 +146,7 @@ class FootSole:
         if evidence == "bones":
             sole = self.lay_sole(points, floor, ahead)
         elif np.ptp(sole @ ahead) < SOLE_LAYER * self.tall and len(self.side) < 2:
-            sole = find_slab(self.model, self.body, frames, sole)
+            sole = find_slab(self.body, frames, sole)
         along = sole @ ahead
         span = float(np.ptp(along))
         front, rear = sole[along >= along.max() - SOLE_EDGE * span], sole[along <= along.min() + SOLE_EDGE * span]
@@ -158,7 +156,7 @@ class FootSole:
             return {name: self.fix(name, sole.mean(axis=0), evidence)}
         for name, edge, end in ((f"toe_{self.side}", front, along.max()), (f"heel_{self.side}", rear, along.min())):
             given = self.roles.get(name)
-            if evidence == "bones" and given is not None and self.model.frame(given).joint is None:
+            if evidence == "bones" and given is not None and self.body.model.frame(given).joint is None:
                 out[name] = ContactPoint(name, given, (0.0, 0.0, 0.0), "frame")
             else:
                 at = find_edge_middle(edge, across)
@@ -203,12 +201,10 @@ class FootSole:
         return ContactPoint(name, frame, map_into(self.body, frame, place), evidence)
 
 
-def find_palm(
-    model: Model, roles: Mapping[str, str], body: Body, owners: dict[str, int], side: str, hand: str
-) -> ContactPoint:
+def find_palm(roles: Mapping[str, str], body: Body, owners: dict[str, int], side: str, hand: str) -> ContactPoint:
     """Find the middle of a hand; if there is no hand beyond an elbow, the end of the forearm."""
     own = body.parts[owners[hand]]
-    points, evidence = list_points(model, body, list(own.frames))
+    points, evidence = list_points(body, list(own.frames))
     begins = [body.parts[k].place for k in body.children[own.index]]
     if evidence == "bones" and begins:
         points = np.array([own.place, *begins])

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.model import Box, Capsule, Cylinder, Model, Sphere
+from poise.model import Mesh, Model
+from poise.model.geometry.objects import measure_half
 from poise.model.geometry.shapes import Geometry
 
 __all__ = ["CORNERS", "find_half_extent", "list_corners"]
@@ -19,13 +20,7 @@ CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 def find_half_extent(solid: Geometry) -> Floats | None:
     """Return the half extents of a solid's box in its own axes, or None for a mesh."""
-    if isinstance(solid, Sphere):
-        return np.full(3, solid.radius)
-    if isinstance(solid, Capsule):
-        return np.array([solid.radius, solid.radius, 0.5 * solid.length + solid.radius])
-    if isinstance(solid, Cylinder):
-        return np.array([solid.radius, solid.radius, 0.5 * solid.length])
-    return 0.5 * np.array(solid.size) if isinstance(solid, Box) else None
+    return None if isinstance(solid, Mesh) else measure_half(solid)
 
 
 def list_corners(model: Model, world: NDArray[Any]) -> dict[str, Floats]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from poise.anatomy.bone_names.matcher import CORE
-from poise.anatomy.contacts import ContactPoint, find_contacts
+from poise.anatomy.contacts import ContactPoint, find_contacts, find_touch
 from poise.anatomy.parts import Body
 from poise.anatomy.stance_frames import stand_on
 from poise.arrays import Floats
@@ -67,7 +67,7 @@ class Roles(Mapping[str, str]):
     disagreements: tuple[str, ...] = ()
     facing: tuple[float, float, float] | None = None
     ends: tuple[ContactPoint, ...] = ()
-    _seen: Any = field(default=None, compare=False)  # the model, and its parts in the pose that was read
+    _seen: Any = field(default=None, compare=False)  # its parts in the pose that was read
     _frames: dict[str, str] = field(init=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -113,17 +113,20 @@ class Roles(Mapping[str, str]):
 
         They come from the solids of feet and hands, else from their meshes (read on first access), else from bones.
         """
-        model, body = self._seen
-        return MappingProxyType(find_contacts(model, self._frames, body, self._ahead))
+        return MappingProxyType(find_contacts(self._frames, self._seen, self._ahead))
+
+    def find_touch(self, frame: str, toes: str | None = None) -> list[ContactPoint]:
+        """Return the contact points of any frame, treated as a foot with these toes."""
+        return find_touch(self._seen, self._ahead, frame, toes)
 
     def stand_on(self, foot: str) -> Body:
         """Return the body in a pose in which a foot stands: the pose that was read, or an example pose."""
-        return stand_on(self._seen[1], self._frames, foot)
+        return stand_on(self._seen, self._frames, foot)
 
     @property
     def _ahead(self) -> Floats:
         """The facing of the body, or any horizontal direction if it is unknown."""
-        up: Floats = self._seen[1].up
+        up: Floats = self._seen.up
         return up[[1, 2, 0]] if self.facing is None else np.array(self.facing)
 
     @property

@@ -70,7 +70,7 @@ def search_roles(model: Model, frames: Floats | None) -> Roles:
         disagreements=tuple(weighed.disagreements),
         facing=find_look_direction(shape, weighed.turned),
         ends=tuple(end for end in shape.ends if end.name not in have),
-        _seen=(model, shape.body),
+        _seen=shape.body,
     )
 
 
@@ -82,7 +82,7 @@ def describe_animal(
     found = tuple(sorted(kept, key=lambda role: find_table_place(role.role)))
     x, y, z = ahead.tolist()
     scheme = names.scheme if names.is_known else "words"
-    return Roles(model.name, "quadruped", scheme, found, facing=(x, y, z), _seen=(model, body))
+    return Roles(model.name, "quadruped", scheme, found, facing=(x, y, z), _seen=body)
 
 
 def keep_stated(stated: dict[str, str], found: list[Role]) -> list[Role]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import platform
 import re
-import sys
 from importlib import metadata
 from importlib.util import find_spec
 from typing import Annotated, Any
@@ -20,6 +18,7 @@ from rich.table import Table
 
 import poise
 from poise import native
+from poise.batch.solver import count_cores
 from poise.cli.console import describe_system
 
 __all__ = ["PURPOSES", "doctor_command"]
@@ -69,11 +68,6 @@ def examine() -> dict[str, Any]:
         "gpu": examine_gpu(),
         "extras": {name: examine_extra(name) for name in PURPOSES},
     }
-
-
-def count_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def examine_gpu() -> dict[str, Any]:

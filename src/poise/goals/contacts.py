@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Floats
-from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.parts import find_place, find_rigid_parts
 from poise.model import Model
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 from poise.model.memo import keep_with_model
@@ -46,7 +46,7 @@ def find_contacts(model: Model, support: str) -> list[Contact]:
     below = {root for root in parts.values() if root is not None and parts[find_parent(model, root)] == parts[frame]}
     near = [name for name in model.frames if parts[name] == parts[frame] or parts[name] in below]
     candidates = [(name, np.zeros(3)) for name in near] + list(list_corners(model, set(near)))
-    heights = [float(place_contact(model, contact) @ model.up_direction) for contact in candidates]
+    heights = [float(find_place(model, contact) @ model.up_direction) for contact in candidates]
     ground = min(heights) + LAYER * model.length
     lowest = [contact for contact, height in zip(candidates, heights, strict=True) if height <= ground]
     return drop_repeated(model, [(frame, np.zeros(3)), *lowest])
@@ -57,19 +57,12 @@ def find_parent(model: Model, frame: str) -> str | None:
     return model.frame(frame).parent
 
 
-def place_contact(model: Model, contact: Contact) -> Floats:
-    """Return the position of a contact in the rest pose [m]."""
-    T = model.fk(model.rest, contact[0])
-    moved: Floats = T[:3, :3] @ contact[1] + T[:3, 3]
-    return moved
-
-
 def drop_repeated(model: Model, contacts: Iterable[Contact]) -> list[Contact]:
     """Return the contacts without those that coincide with an earlier one."""
     found: list[Contact] = []
     places: list[Floats] = []
     for contact in contacts:
-        at = place_contact(model, contact)
+        at = find_place(model, contact)
         if all(np.linalg.norm(at - other) > SAME * model.length for other in places):
             found.append(contact)
             places.append(at)

@@ -19,7 +19,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.kinematics.reflections import find_foot, find_normal, make_reflection
 from poise.kinematics.sides import pair_frames
-from poise.kinematics.symmetry import find_symmetry
+from poise.kinematics.symmetry import find_symmetry, multiply_left
 from poise.model import Model
 from poise.spatial import Rotation
 
@@ -69,8 +69,7 @@ class Mirror:
             place = slice(self._root.q.start, self._root.q.start + 3)
             turn = slice(place.stop, place.stop + 4)
             moved = self._find_root_motion(about)
-            w, x, y, z = Rotation.from_matrix(moved[:3, :3]).wxyz
-            product = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+            product = multiply_left(Rotation.from_matrix(moved[:3, :3]).wxyz)
             A[place], b[place] = moved[:3, :3] @ A[place], moved[:3, :3] @ b[place] + moved[:3, 3]
             A[turn], b[turn] = product @ A[turn], product @ b[turn]
         return A, b

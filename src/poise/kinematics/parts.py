@@ -1,13 +1,22 @@
-"""Rigid parts: groups of frames that never move relative to each other."""
+"""Rigid parts, groups of frames that never move relative to each other, and points on them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from poise.arrays import Floats
+from poise.arrays import Floats, Triple
 from poise.model import Model
 
-__all__ = ["find_rigid_parts", "pick_frame"]
+__all__ = ["Place", "find_place", "find_rigid_parts", "pick_frame"]
+
+Place = tuple[str, Triple]  # a frame, and a point in its axes [m]
+
+
+def find_place(model: Model, point: tuple[str, Triple | Floats], q: Floats | None = None) -> Floats:
+    """Return the position of a point of a frame, in the rest pose unless q is given [m]."""
+    T = model.fk(model.rest if q is None else q, point[0])
+    out: Floats = T[:3, :3] @ np.array(point[1]) + T[:3, 3]
+    return out
 
 
 def pick_frame(model: Model, frame: str, T: Floats) -> Floats:

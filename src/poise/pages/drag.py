@@ -155,7 +155,7 @@ def describe_roles(rig: Rig, goals: list[str], catalogue: GoalCatalogue, own: Ha
         "goals": {role: [goals.index(name) for name in names] for role, names in own.goals.items()},
         "loose": [goals.index(name) for names in own.goals.values() for name in names if name.endswith(".flat")],
         "held": own.held,
-        "lift": rig.handles.feet.find_lift(handle.name) if handle.stands else 0.0,
+        "lift": rig.handles.feet[handle.name].lift if handle.stands else 0.0,
         "supports": own.supports,
         "heel": [catalogue.floor[k] for k in own.heel],
         "sole": [catalogue.floor[k] for k in own.sole],
@@ -174,7 +174,7 @@ def list_held(rig: Rig, q: np.ndarray[Any, Any], contacts: Contacts | None, ever
         return [sorted({n for c in contacts.list_at(t * every) for n in owners[c.frame]}) for t in range(len(q))]
     if len(q) == 1 or not feet.names or not has_free_base(rig.model):
         return [[] for _ in q]
-    heights = np.array([[feet.find_ground(name, x) for name in feet.names] for x in q])
+    heights = np.array([[feet[name].find_ground(x) for name in feet.names] for x in q])
     near = heights <= heights.min() + GROUND_LAYER * rig.model.length
     return [[name for name, on in zip(feet.names, row, strict=True) if on] for row in near]
 

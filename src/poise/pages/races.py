@@ -22,7 +22,7 @@ from poise.model.plane import is_planar
 from poise.native import core
 from poise.pages.drag import pack, pack_module
 from poise.pages.scene import BODY, Color, PageScene, find_planar_view
-from poise.pages.searches import MANY, add_ball, find_up, make_curve, read_color, trace_search
+from poise.pages.searches import MANY, add_ball, make_curve, read_color, trace_search
 from poise.pictures.body.flesh import PLANAR_RADIUS
 from poise.solvers.race import Race, Racer
 from poise.solvers.solution import Solution
@@ -205,7 +205,7 @@ def add_lane(scene: PageScene, lane: Lane) -> int:
     ball, length = scene.add_track(place[None]), shown.model.length
     size = 1.5 * PLANAR_RADIUS * length if is_planar(model) else 0.02 * min(length, 2.0)
     add_ball(scene, ball, np.zeros(3), size, read_color("#D55E00"))
-    down = int(np.argmax(lane.turn[:, 1])) if is_planar(model) else find_up(scene)  # planar bodies face the camera
+    down = int(np.argmax(lane.turn[:, 1])) if is_planar(model) else scene.up_axis  # planar bodies face the camera
     base = lane.place(model.fk(np.array(model.rest))[0, :3, 3]) + offset
     if is_planar(model):
         base[down] = offset[down] + float(lane.trace()[:, down].min())

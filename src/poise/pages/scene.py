@@ -77,6 +77,11 @@ class PageScene:
     drag: dict[str, Any] | None = None
     lacks_meshes: bool = False
 
+    @property
+    def up_axis(self) -> int:
+        """The index of the up axis."""
+        return "xyz".index(self.up)
+
     def follow_path(self, path: Floats, low: Floats, high: Floats) -> None:
         """Move the camera along a path, (frames, 3), showing a box from `low` to `high` around it."""
         self.follow, self.near = path - path[0], (path[0] + low, path[0] + high)

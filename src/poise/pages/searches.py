@@ -19,7 +19,6 @@ from poise.solvers.solution import Solution
 __all__ = [
     "MANY",
     "add_ball",
-    "find_up",
     "make_curve",
     "read_color",
     "show_answers",
@@ -132,7 +131,7 @@ def add_place(scene: PageScene, mark: GoalMark, size: float, color: Color, track
     target, held = mark.points
     if track >= 0:
         add_ball(scene, track, np.zeros(3), 1.6 * size, color)
-        above = 4.0 * size * np.eye(3)[find_up(scene)]
+        above = 4.0 * size * np.eye(3)[scene.up_axis]
         scene.labels.append({"text": mark.name, "track": track, "at": above.tolist(), "color": ""})
         return
     add_ball(scene, -1, target, size, color)
@@ -142,7 +141,7 @@ def add_place(scene: PageScene, mark: GoalMark, size: float, color: Color, track
     if not mark.reached:
         add_line(scene, -1, target, held, 0.3 * size, color)
     scene.labels.append({"text": mark.name, "track": -1, "at": (target + 0).tolist(), "color": ""})
-    scene.labels[-1]["at"][find_up(scene)] += 3.2 * size
+    scene.labels[-1]["at"][scene.up_axis] += 3.2 * size
     scene.corners += [target[None] - size, target[None] + size]
 
 
@@ -158,11 +157,6 @@ def add_mass(scene: PageScene, solution: Solution, q: Floats, mark: GoalMark, si
     drop = np.zeros(3)
     drop[height] = mark.points[1][height] - mark.points[0][height]
     add_line(scene, len(scene.tracks) - 2, np.zeros(3), drop, 0.16 * size, color)
-
-
-def find_up(scene: PageScene) -> int:
-    """Return the index of the up axis."""
-    return "xyz".index(scene.up)
 
 
 def add_line(scene: PageScene, track: int, a: Floats, b: Floats, radius: float, color: Color) -> None:

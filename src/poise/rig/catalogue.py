@@ -19,11 +19,11 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.goals import Balance, Goal, LookAt
+from poise.kinematics.parts import Place
 from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.rig.handle import Handle
 from poise.rig.levels import AIM_WEIGHT, DRAGGED, KEPT, PINS, POLES, REACHES
-from poise.rig.places import Place
 from poise.rig.problem import PlacedHandle, Problems, name_aim
 from poise.rig.snapshot import Snapshot
 from poise.rig.solver_factory import RigProblem, make_solver
@@ -157,7 +157,7 @@ def stand(
     if floor is not None:
         above += [(point, floor) for point in (*foot.heel, *foot.front)]
     heel = tuple(range(first, first + len(foot.heel))) if floor is not None else ()
-    points = problems.feet.find_support(name, raised=False)
+    points = foot.find_support(raised=False)
     begin = len(supports)
     if problems.balance == "auto" and problems.model.mass > 0.0 and begin + len(points) <= MOST_SUPPORTS:
         supports += points
@@ -188,7 +188,7 @@ def find_targets(problems: Problems, roles: Sequence[HandleRoles], state: Snapsh
     for own in roles:
         name, goal = own.handle.name, state.places.get(own.handle.name)
         for found in (name for role in ROLES for name in own.goals.get(role, ()) if name.endswith(".flat")):
-            out[found] = problems.feet.find_flat(name, state.q)
+            out[found] = problems.feet[name].find_flat(state.q)
         if goal is not None and goal.kind == "reach":
             place = problems.model.fk(state.q, own.handle.frame).copy()
             place[:3, 3] = goal.target if goal.target.ndim == 1 else goal.target[:3, 3]

@@ -18,7 +18,6 @@ from poise.rig.limbs.poles import find_knee_plane, find_pole_target
 from poise.rig.problem import NO_GOAL, Problems, name_aim, name_knee, name_pole, name_turn
 from poise.rig.snapshot import Blend, HandleGoal, Pole, Snapshot, set_entry
 from poise.rig.solver_factory import RigProblem
-from poise.rig.standing.feet import FootGeometry
 from poise.rig.standing.stance import name_flat, name_side
 from poise.rig.targets import ease_gaze, ease_place
 from poise.solvers import Solution, Solver
@@ -89,7 +88,7 @@ class Frames:
                 targets |= self._find_stance_targets(state, name, goal, without)
         for name in self.problems.list_hinted(tuple(state.places), tuple(state.poles)):
             limb = self.problems.limbs[name]
-            side = self.problems.feet.find_side(limb.handle, state.q)
+            side = self.problems.feet[limb.handle].find_side(state.q)
             targets[name_knee(name)] = find_knee_plane(self.model, state.q, limb, side)
         for name, goal in state.aims.items():
             targets[name_aim(name)] = goal.target if plain else self._ease_aim(state, name, goal, without)
@@ -111,17 +110,10 @@ class Frames:
         ball, side = stance.ball, stance.side
         if state.strengths or state.blends:
             for share, q in self._list_shares(state, self.problems.handles[name], without):
-                ball = ease_place(ball, self.find_foot_place(foot, q), share)
+                ball = ease_place(ball, foot.find_front(q), share)
                 if side is not None:
-                    side = (1.0 - share) * self.problems.feet.find_side(name, q) + share * side
+                    side = (1.0 - share) * foot.find_side(q) + share * side
         return {name: ball, name_side(name): side, name_flat(name): stance.flat}
-
-    def find_foot_place(self, foot: FootGeometry, q: Floats) -> Floats:
-        """Return the transform of a foot's toes, or of its ball for a foot in one piece."""
-        place: Floats = np.array(self.model.fk(q, foot.toes or foot.frame))
-        if foot.toes is None:
-            place[:3, 3] += place[:3, :3] @ np.array(foot.ball)
-        return place
 
     def _list_missed(self, state: Snapshot, solver: Solver, solution: Solution) -> tuple[str, ...]:
         """List the handles that have not arrived; empty for a method without levels."""

@@ -108,7 +108,7 @@ class Handles(Mapping[str, Handle]):
         if not has_free_base(self.model):
             return ()
         axis = self.model.up_axis
-        ground = {name: self.feet.find_ground(name, q) for name in self.feet.names}
+        ground = {name: self.feet[name].find_ground(q) for name in self.feet.names}
         others = [float(self.model.fk(q, handle.frame)[axis, 3]) for handle in self.by_name.values()]
         lowest = min((*others, *ground.values()), default=0.0)
         return tuple(name for name, height in ground.items() if height <= lowest + GROUND_LAYER * self.model.length)
@@ -122,7 +122,7 @@ class Handles(Mapping[str, Handle]):
 
     def make_plant(self, name: str, q: Floats, flat: Floats | None = None) -> HandleGoal:
         """Make the goal of a foot planted at its position in a pose."""
-        return HandleGoal("plant", self.find_place(name, q), stance=PlantedFoot(self.feet, name, q, flat))
+        return HandleGoal("plant", self.find_place(name, q), stance=PlantedFoot(self.feet[name], q, flat))
 
     def hold_again(self, name: str, goal: HandleGoal, q: Floats) -> HandleGoal:
         """Return a pin or a planted foot, moved to the position of its handle in a pose."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals import Align, Balance, Goal, LookAt, OnPlane, Orient, Reach, Rest
+from poise.kinematics.parts import Place
 from poise.limits import Limit
 from poise.rig.handle import GROUND_LAYER, Handle
 from poise.rig.handles import Handles
@@ -26,7 +27,6 @@ from poise.rig.levels import (
     find_pin_tolerance,
 )
 from poise.rig.limbs.stiffness import find_stiffness
-from poise.rig.places import Place
 from poise.rig.snapshot import Blend, HandleGoal, Snapshot
 from poise.rig.solver_factory import RigProblem, SolverMaker, make_solver
 from poise.rig.standing.floor import Floor
@@ -180,7 +180,7 @@ class Problems:
             return PlacedHandle(name, level, ndim, weight, kind, None, self.measure_height(name, goal) <= low)
         ground = goal.stance.ground
         lies = self.lies_flat(state, name, goal)
-        raised = not lies and self.model.mass > 0.0 and self.feet.is_raised(name, state.q)
+        raised = not lies and self.model.mass > 0.0 and self.feet[name].is_raised(state.q)
         return PlacedHandle(name, level, ndim, weight, kind, ground, ground <= low, raised, lies=lies)
 
     def lies_flat(self, state: Snapshot, name: str, goal: HandleGoal) -> bool:
@@ -222,7 +222,7 @@ class Problems:
         if goal.stance is not None:
             return goal.stance.ground
         at = goal.target[:3, 3] if goal.target.ndim == 2 else goal.target
-        return float(at @ self.model.up_direction) - self.feet.find_lift(name)
+        return float(at @ self.model.up_direction) - self.feet[name].lift
 
     def make_problem(self, key: tuple[Any, ...]) -> RigProblem:
         """Return the problem of a key, without targets."""
@@ -362,7 +362,7 @@ class Problems:
             if place.carries:
                 planted = place.ground is not None
                 frame = self.handles[place.name].frame
-                feet += self.feet.find_support(place.name, place.raised) if planted else [frame]
+                feet += self.feet[place.name].find_support(place.raised) if planted else [frame]
         return Balance(feet, priority=KEPT, name="balance") if feet else None
 
     def find_eye(self, name: str) -> str:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy import Edge, find_feet
 from poise.arrays import Floats
 from poise.goals import HalfSpace, Inside, OnPlane
 from poise.goals.inside import pack_region
 from poise.goals.on_plane import pack_axis
 from poise.kinematics import Motion
 from poise.motion.clips.whole_clip import ClipGoal
-from poise.motion.contact.edges import Edge, find_edges, measure_levels
 from poise.motion.contact.ledger import Contacts
+from poise.motion.contact.standing_heights import measure_levels
 
 __all__ = ["list_edge_goals"]
 
@@ -41,8 +42,8 @@ def list_edge_goals(
     """
     up = clip.model.up_direction
     out: list[ClipGoal] = []
-    for side in "lr":
-        edges = [edge for edge in find_edges(clip.model, side) if edge.lies]
+    for foot in find_feet(clip.model):
+        edges = foot.edges if foot.lies else ()
         stands = {edge.name: measure_levels(ledger, edge.name, up) for edge in edges}
         for edge in edges:
             own = stands[edge.name]
@@ -55,7 +56,7 @@ def list_edge_goals(
                 out.append(lay_edge(clip, ledger, edge, alone))
             floor = np.full(len(clip), np.nanmin(own))
             out += raise_corners(clip, edge, floor, np.isnan(own), NEAR_FLOOR_M * size)
-        for edge in (edge for edge in find_edges(clip.model, side) if edge.name in (floors or {})):
+        for edge in (edge for edge in foot.edges if edge.name in (floors or {})):
             below = None if edge.lies else (levels or {}).get(edge.name)
             out += raise_edge(clip, ledger, edge, (floors or {})[edge.name], below, NEAR_FLOOR_M * size)
     return out

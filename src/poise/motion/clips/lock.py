@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy import find_edges
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import HalfSpace, Inside, Reach
@@ -30,12 +31,10 @@ from poise.motion.clips.whole_clip import ClipGoal, Progress, RepeatedProgress
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.detector import find_runs
-from poise.motion.contact.edges import find_edges
-from poise.motion.contact.floor_levels import SAME_FLOOR_M
-from poise.motion.contact.floors import find_heights_below, list_swinging
 from poise.motion.contact.ledger import Contact, Contacts, Place, find_kind, flag_contact
 from poise.motion.contact.rigid_places import MAX_PLACE_SHIFT, fit_places, measure_shift
 from poise.motion.contact.soles import measure_giant, measure_size
+from poise.motion.contact.standing_heights import find_heights_below, list_swinging
 from poise.motion.contact.tilt import TiltedSoles
 
 __all__ = ["lock", "lock_places"]
@@ -244,17 +243,14 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: TiltedSoles | None = Non
             np.abs(path @ up - targets[:, 9:] @ up).max()
         )  # a point that is pulled down takes its neighbours along
         most = max(most, pull)
-        floor = find_heights_below(own, kin[find_kind(name)])
-        floor = keep_near(floor, float(np.nanmin(kin[find_kind(name)])), size)
+        floor = find_heights_below(float(np.nanmin(kin[find_kind(name)])), size, own, kin[find_kind(name)])
         near = (path @ up < floor + FLOOR_DISTANCE * size + pull) & (weights == 0.0)
         above += raise_point(*key, floor, up, near)
     swinging, ground = list_swinging(clip.model, ledger, carried=tipping is not None)
-    below = []
-    for sole in swinging:
-        floor = find_heights_below(kin.get(find_kind(sole.name), np.full(len(clip), np.nan)))
-        below.append(keep_near(floor, ground, size))
+    none = np.full(len(clip), np.nan)
+    below = [find_heights_below(ground, size, kin.get(find_kind(sole.name), none)) for sole in swinging]
     heights = [clip.positions(sole.frame, sole.point) @ up - b for sole, b in zip(swinging, below, strict=True)]
-    edges = {edge.name: edge for side in "lr" for edge in find_edges(clip.model, side)}
+    edges = find_edges(clip.model)
     corners = [corner for sole in swinging if sole.name in edges for corner in edges[sole.name].corners]
     lowest = [*heights, *(clip.positions(corner.frame, corner.point) @ up - ground for corner in corners)]
     if not held and all((height >= -SAME_PLACE * size).all() for height in lowest):
@@ -264,11 +260,6 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: TiltedSoles | None = Non
         above += raise_point(sole.frame, sole.point, floor, up, near)
         floors[sole.name] = ground + (edges[sole.name].stands if sole.name in edges else 0.0)
     return held + above + list_edge_goals(clip, ledger, floors, size, None if tipping is None else tipping.levels)
-
-
-def keep_near(floor: Floats, lowest: float, size: float) -> Floats:
-    """Return heights of the floor, or the lowest one where they are not near it: a point may leave a high place."""
-    return np.where(np.abs(floor - lowest) <= SAME_FLOOR_M * size, floor, lowest)
 
 
 def find_stood(

@@ -22,7 +22,7 @@ from math import degrees, isfinite, isnan, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.anatomy import roles as find_roles
+from poise.anatomy import find_edges
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
@@ -31,12 +31,11 @@ from poise.kinematics.clip_edits import follow_branches
 from poise.kinematics.motion import check_motion
 from poise.model import Model
 from poise.motion.clips.collisions import find_collisions
-from poise.motion.contact.body_heights import measure_body
+from poise.motion.contact.body_floor import measure_body
 from poise.motion.contact.detector import contacts as find_contacts
-from poise.motion.contact.edges import find_edges, find_tipping
-from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
 from poise.motion.contact.ledger import Contact, Contacts, Place
 from poise.motion.contact.soles import find_soles, measure_size
+from poise.motion.contact.standing_heights import STAIR_DEPTH_M, list_swinging
 
 __all__ = ["Quality", "quality"]
 
@@ -252,7 +251,8 @@ def find_lowest(model: Model, ledger: Contacts, stair: float) -> list[tuple[str,
     A sole that stands below the floor sinks into it, unless it is lower by a `stair` [m]. Corners of a sole may be as
     low as the floor, if it is known, and as low as the middle of their edge may be.
     """
-    tips = {(point.frame, point.point) for point in find_tipping(model).values()}
+    middles = [edge.middle for edge in find_edges(model).values() if not edge.lies]
+    tips = {(point.frame, point.point) for point in middles}
     up, (swinging, ground) = model.up_direction, list_swinging(model, ledger)
     lowest: dict[Point, float] = {(sole.frame, sole.point): ground for sole in swinging}
     for contact in ledger:
@@ -269,11 +269,11 @@ def find_lowest_corners(model: Model, lowest: dict[Point, float], floor: float |
     """Return the lowest allowed height of each sole corner; empty if the floor is unknown."""
     if floor is None:
         return {}
-    known, out = find_roles(model).contacts, dict[Point, float]()
-    for edge in (edge for side in "lr" for edge in find_edges(model, side)):
-        middle = known[edge.name]
-        if (middle.frame, middle.point) in lowest:
-            height = min(floor, lowest[middle.frame, middle.point])
+    out = dict[Point, float]()
+    for edge in find_edges(model).values():
+        middle = edge.middle.frame, edge.middle.point
+        if middle in lowest:
+            height = min(floor, lowest[middle])
             out.update({(corner.frame, corner.point): height for corner in edge.corners})
     return out
 

@@ -15,7 +15,7 @@ from poise.limits import Limit
 from poise.model import Joint
 from poise.motion.clips.labels import label_frames
 from poise.motion.clips.quality import Quality, quality
-from poise.motion.contact.body_heights import measure_body
+from poise.motion.contact.body_floor import measure_body
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts, describe
 from poise.motion.contact.planted_soles import list_planted, measure_roll

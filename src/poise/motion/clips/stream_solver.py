@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from poise.anatomy import ContactPoint
 from poise.arrays import Floats
 from poise.goals import Goal, Reach, Rest
 from poise.kinematics import Motion
@@ -23,7 +24,7 @@ from poise.motion.clips.clip_targets import ClipTargets
 from poise.motion.clips.result import Track
 from poise.motion.contact.detector import ContactDetector
 from poise.motion.contact.ledger import Contact, Contacts, Place
-from poise.motion.contact.soles import SolePoint, find_soles
+from poise.motion.contact.soles import find_soles
 from poise.solvers import Solution, Solver
 from poise.solvers.starts import read_start
 
@@ -118,7 +119,7 @@ class Record:
     since: dict[Key, tuple[int, str]] = field(default_factory=dict)
     over: list[Contact] = field(default_factory=list)
 
-    def update(self, t: int, standing: Mapping[Key, Contact | SolePoint], q: Floats) -> None:
+    def update(self, t: int, standing: Mapping[Key, Contact | ContactPoint], q: Floats) -> None:
         """Begin and end contacts at a frame; a point is held at its position in the previous pose."""
         for key in [key for key in self.places if key not in standing]:
             self.end(key, t)
@@ -140,7 +141,7 @@ class Record:
         return self.over
 
 
-def list_given(ledger: Contacts, t: int) -> dict[Key, Contact | SolePoint]:
+def list_given(ledger: Contacts, t: int) -> dict[Key, Contact | ContactPoint]:
     """List the points in contact at a frame."""
     return {(contact.frame, contact.point): contact for contact in ledger.list_at(t)}
 
@@ -154,7 +155,7 @@ class FootWatch:
         self.size, self.floor = measure_rest(free.model), np.inf
         self.detector = ContactDetector(len(self.soles), free.fps, max(2, round(NOTICED_S * free.fps)))
 
-    def watch(self, targets: Mapping[str, Floats], held: Mapping[Key, Floats]) -> dict[Key, Contact | SolePoint]:
+    def watch(self, targets: Mapping[str, Floats], held: Mapping[Key, Floats]) -> dict[Key, Contact | ContactPoint]:
         """Process the next frame and return the points that stand in it."""
         self.free.go_on(targets, {})
         places = np.array([find_point(self.free.model, self.free.q, key) for key in self.soles])

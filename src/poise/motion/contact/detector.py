@@ -10,12 +10,10 @@ yield, and a gallop stands for less than 0.1 s. Heels and toes stand only while 
 The speed in a clip is the larger of the two one-sided differences over 1/30 s, relative to the world or to the drift of
 the whole body, whichever is slower (`noise`), and a contact starts at the first frame that satisfies the second rule; a
 stream has backward differences only, over one frame and over 1/30 s (frames of fast recordings are noisy), and its
-contacts start when they are detected. The floor of a clip is the 2nd percentile of the heights of slow points; if heels
-and toes stand at different heights, each has its own floor by the same rule, up to 0.02 m higher. Where all points stay
-higher for a second, the floor is locally higher, up to 0.05 m.
+contacts start when they are detected. Heights are above the estimated `floor`.
 
-Contacts get the height of the floor that they stand on (`floor_levels`). A point that does not move at all for most of
-a contact, as after `lock`, is in contact in exactly those frames, at its own height, and the floor is not above any
+Contacts get the height of the floor that they stand on (`standing_heights`). A point that does not move at all for most
+of a contact, as after `lock`, is in contact in exactly those frames, at its own height, and the floor is not above any
 point: so a clip that is locked again does not change. The beginning of a clip depends little on later frames, unless
 the floor changes by more than a few centimetres.
 """
@@ -33,16 +31,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy import ContactPoint
 from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.motion.contact.cuts import find_cuts, find_jumps, part_at_cuts
-from poise.motion.contact.floor_levels import level_contacts
+from poise.motion.contact.floor import find_ground, find_kind_floors, find_local_floor
 from poise.motion.contact.ledger import Contact, Contacts, find_kind
 from poise.motion.contact.level_soles import flag_level_soles
-from poise.motion.contact.noise import find_local_floor, measure_drift, remove_jitter
-from poise.motion.contact.soles import SolePoint, find_soles, measure_size
+from poise.motion.contact.noise import measure_drift, remove_jitter
+from poise.motion.contact.soles import find_soles, measure_size
+from poise.motion.contact.standing_heights import level_contacts
 
 __all__ = [
     "FOOT_RULE",
@@ -53,7 +53,6 @@ __all__ = [
     "contacts",
     "find_locked_floor",
     "find_runs",
-    "measure_floor",
 ]
 
 Flags = NDArray[np.bool_]
@@ -61,7 +60,6 @@ Interval = tuple[int, int]
 Place = Sequence[float]
 MEAN_SPEED_S = 1 / 30  # window of a mean speed: at 120 fps a millimetre of noise is 0.12 m/s
 MEAN_SPEED_WEIGHT = 1.5  # factor on the mean speed; the smaller of the result and the speed of one frame counts
-FLOOR_PERCENTILE = 2.0  # of the heights of points that may stand
 KIND_FLOOR_RISE_M = 0.02  # largest height of the floor of heels, or of toes, above the floor of all points
 LOCAL_FLOOR_RISE_M = 0.05  # largest height of the local floor above the floor: many recordings rise and sink
 DIP_SPEED_M_S = 0.4  # a faster point may dip below the floor, and does not show its height
@@ -71,7 +69,6 @@ EXACT_SLACK = 1e-7  # m, or relative to the height: rounding of a height after `
 SHORTEST_S = 0.1  # shortest time for which a point is held
 EXACT_SHARE = 0.5  # of a contact's frames: if more of them are exact, the others are not in contact
 LOCKED_SHARE = 0.7  # of the frames of all contacts: if more of them are exact, the clip is locked
-SLOW_SHARE = 0.1  # of the frames of all points: if fewer are slow, they do not show the floor
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +213,7 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
     heights, shown = (joined - jumps) @ up, flag_long_shots(shots, FOOT_RULE.shortest_s * clip.fps)
     ground = find_ground(heights[:, shown], slow[:, shown]) if floor is None else float(floor)
     names, rise = [sole.name for sole in soles], 0.0 if floor is not None else KIND_FLOOR_RISE_M * size
-    heights -= find_floors(names, heights[:, shown], ground, rise)[:, None]
+    heights -= find_kind_floors(names, heights[:, shown], ground, rise)[:, None]
     level = flag_level_soles(clip) if points is None else {}
     heights = np.stack(
         [np.where(level.get(name, True), height, np.inf) for name, height in zip(names, heights, strict=True)]
@@ -309,25 +306,7 @@ def find_locked_floor(held: list[Contact], names: list[str], heights: Floats, mo
     return float(lowest.min()) if not dips and (held or several) else np.inf
 
 
-def find_ground(heights: Floats, slow: Flags) -> float:
-    """Return the height of the floor from the heights of points in slow frames, (points, frames) [m]."""
-    return measure_floor(heights[slow] if slow.mean() >= SLOW_SHARE else heights)
-
-
-def measure_floor(heights: Floats) -> float:
-    """Return the height of the floor under points: the 2nd percentile of all their heights."""
-    return float(np.percentile(heights, FLOOR_PERCENTILE))
-
-
-def find_floors(names: list[str], heights: Floats, ground: float, most: float) -> Floats:
-    """Return the floor height of each point, (points,): that of its kind, between `ground` and `ground + most` [m]."""
-    kinds = np.array([find_kind(name) for name in names])
-    own = np.array([measure_floor(heights[kinds == kind]) for kind in kinds])
-    floors: Floats = np.clip(own, ground, ground + most)
-    return floors
-
-
-def make_contact(sole: SolePoint, path: Floats, start: int, end: int) -> Contact:
+def make_contact(sole: ContactPoint, path: Floats, start: int, end: int) -> Contact:
     """Return the contact of a point over some frames, at the mean of its path."""
     x, y, z = path[start:end].mean(axis=0).tolist()
     return Contact(sole.frame, start, end, place=(x, y, z), point=sole.point, name=sole.name)

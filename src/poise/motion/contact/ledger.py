@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from os import PathLike
 from typing import Any
@@ -164,19 +164,15 @@ def move_contact(contact: Contact, place: Floats) -> Contact:
     return replace(contact, place=(x, y, z))
 
 
+def is_of_foot(contact: Contact) -> bool:
+    """Return whether a contact belongs to a heel, a toe or a sole."""
+    return contact.name.startswith(("heel", "toe", "sole"))
+
+
 def find_kind(name: str) -> str:
     """Return the name of a point without its side: "heel" for "heel_l", and "toe_f" for "toe_fl"."""
     part, _, side = name.rpartition("_")
     return f"{part}_{side[0]}" if part and side in ("fl", "fr", "hl", "hr") else part or name
-
-
-def find_usual_heights(found: Iterable[Contact], up: Floats) -> dict[str, float]:
-    """Return the median height of the contacts of each kind of point [m]."""
-    heights: dict[str, list[float]] = {}
-    for contact in found:
-        if contact.place is not None:
-            heights.setdefault(find_kind(contact.name), []).append(float(np.array(contact.place) @ up))
-    return {kind: float(np.median(each)) for kind, each in heights.items()}
 
 
 def describe(contact: Contact, fps: float) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.anatomy import roles as find_roles
+from poise.anatomy import find_feet
 from poise.kinematics import Motion
 
 __all__ = ["flag_level", "flag_level_soles"]
@@ -34,13 +34,13 @@ LEAST_HEIGHT = 0.05  # of an ankle above its sole, relative to the sole's length
 
 def flag_level_soles(clip: Motion) -> dict[str, Flags]:
     """Flag the frames in which each heel and toe of a body with two legs may stand, by name, (frames,)."""
-    roles, out = find_roles(clip.model), dict[str, Flags]()
-    for side in "lr":
-        ends, ankle = [f"heel_{side}", f"toe_{side}"], roles.get(f"ankle_{side}")
-        if ankle is not None and all(name in roles.contacts for name in ends):
-            heel, toe = (clip.positions(roles.contacts[name].frame, roles.contacts[name].point) for name in ends)
-            points = heel.T, toe.T, clip.positions(ankle).T
-            out.update(zip(ends, flag_level(*points, clip.model.up_direction), strict=True))
+    out = dict[str, Flags]()
+    for foot in find_feet(clip.model):
+        ends = [foot.points[word] for word in ("heel", "toe") if word in foot.points]
+        if foot.ankle is not None and len(ends) == 2 and not foot.is_paw:
+            heel, toe = (clip.positions(end.frame, end.point) for end in ends)
+            flags = flag_level(heel.T, toe.T, clip.positions(foot.ankle).T, clip.model.up_direction)
+            out.update(zip([end.name for end in ends], flags, strict=True))
     return out
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 
-__all__ = ["find_local_floor", "measure_drift", "measure_jitter", "remove_jitter"]
+__all__ = ["measure_drift", "measure_jitter", "remove_jitter"]
 
 Flags = NDArray[np.bool_]
 JITTER_PERCENTILE = 20.0  # of the norm of three normal numbers: close to their standard deviation
@@ -30,7 +30,6 @@ DRIFT_SPEED_M_S, DRIFT_SHARE = 0.3, 0.3  # largest drift: on a body of 1.75 m, a
 DRIFT_MEDIAN_S = 0.07  # half the time over which drift is a median
 VELOCITY_S = 1 / 60  # half the time over which a velocity is measured
 BODY_S = 0.5  # half the time over which the velocity of the body is a mean: a step or two
-FLOOR_S = 0.5  # half the time over which the local floor is a minimum
 
 
 def measure_jitter(paths: Floats) -> float:
@@ -70,20 +69,6 @@ def measure_drift(paths: Floats, near: Flags, fps: float, size: float) -> Floats
     found = velocities[slowest[known], known]
     velocity = np.stack([np.interp(frames, known, found[:, axis]) for axis in range(3)], axis=1)
     out: Floats = np.cumsum(take_median(velocity, round(DRIFT_MEDIAN_S * fps)), axis=0) / fps
-    return out
-
-
-def find_local_floor(heights: Floats, fps: float, most: float) -> Floats:
-    """Return the height of the lowest point within half a second, (frames,) [m], between 0 and `most`.
-
-    Args:
-        heights: The heights of points above the floor, (points, frames) [m]; inf for points that cannot stand.
-        fps: The frame rate.
-        most: The largest height of the local floor [m].
-    """
-    radius = max(1, round(FLOOR_S * fps))
-    lowest = np.pad(heights.min(axis=0), radius, mode="edge")
-    out: Floats = np.clip(sliding_window_view(lowest, 2 * radius + 1).min(axis=1), 0.0, most)
     return out
 
 

@@ -15,16 +15,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from poise.anatomy import roles as find_roles
+from poise.anatomy import find_feet
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.model import Model
-from poise.motion.contact.edges import can_lie
 from poise.motion.contact.ledger import Contact, Contacts
 
 __all__ = ["hold_soles", "list_planted", "measure_roll"]
 
-SIDES = ("l", "r", "fl", "fr", "hl", "hr")
 SIDE_SHARE = 0.3  # of the length of a sole: distance of the third point from the heel
 
 
@@ -39,9 +37,8 @@ def hold_soles(clip: Motion, ledger: Contacts) -> Contacts:
 
 def list_planted(model: Model, ledger: Contacts) -> Iterator[tuple[Contact, Contact]]:
     """List the heels and toes that stand together, both cut to their common frames, of feet that can lie flat."""
-    roles = find_roles(model)
-    for side in (side for side in SIDES if can_lie(model, roles, side)):
-        heels, toes = ([c for c in ledger if c.name == f"{part}_{side}"] for part in ("heel", "toe"))
+    for foot in (foot for foot in find_feet(model) if foot.lies):
+        heels, toes = ([c for c in ledger if c.name == f"{part}_{foot.side}"] for part in ("heel", "toe"))
         for heel, toe in ((heel, toe) for heel in heels for toe in toes):
             start, end = max(heel.start, toe.start), min(heel.end, toe.end)
             if start < end:

@@ -1,15 +1,14 @@
-"""The points on which a body may stand: heels and toes, or their substitutes.
+"""The points on which a body may stand, and its size.
 
-They are contact points of `poise.roles`: the heel and toe of every foot, or the single point that it stands on.
+The points are those of `Foot.standing`: the heel and toe of every foot, or the single point that it stands on. The size
+scales lengths and speeds that are set for a person.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from poise.anatomy import Roles
+from poise.anatomy import ContactPoint, find_feet
 from poise.anatomy import roles as find_roles
 from poise.anatomy.people import cut_out, find_carrier, list_carried
 from poise.errors import InvalidValue
@@ -17,27 +16,17 @@ from poise.kinematics import Motion
 from poise.model import Model
 from poise.model.memo import keep_with_model
 
-__all__ = ["SolePoint", "find_soles", "measure_giant", "measure_size"]
+__all__ = ["find_soles", "list_soles", "measure_giant", "measure_size"]
 
 ORDINARY_SIZE = 1.25  # relative to a person: lengths in metres suit bodies up to this size
 
 
-@dataclass(frozen=True, slots=True)
-class SolePoint:
-    """A point on which a body may stand.
-
-    Attributes:
-        name: "heel_l", "toe_r", or the name of the frame.
-        frame: The frame that it is fixed to.
-        point: Its position in the axes of the frame [m].
-    """
-
-    name: str
-    frame: str
-    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+def list_soles(model: Model) -> list[ContactPoint]:
+    """List the points on which a body stands; empty if it has no known feet."""
+    return [point for foot in find_feet(model) for point in foot.standing]
 
 
-def find_soles(model: Model, given: object = None) -> list[SolePoint]:
+def find_soles(model: Model, given: object = None) -> list[ContactPoint]:
     """List the points on which a body stands, or the origins of the given frames.
 
     Raises:
@@ -45,28 +34,14 @@ def find_soles(model: Model, given: object = None) -> list[SolePoint]:
     """
     if given is not None:
         names = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
-        return [SolePoint(str(name), model.frame(name).name) for name in names]
-    roles = find_roles(model)
-    found = []
-    for side in ("l", "r", "fl", "fr", "hl", "hr"):
-        names = [name for name in (f"heel_{side}", f"toe_{side}") if name in roles.contacts] or [f"sole_1_{side}"]
-        if len(side) > 1 and len(names) > 1 and roles.contacts[names[1]].evidence in ("bones", "frame"):
-            del names[0]  # an animal of bones stands on its toes
-        found += [choose_point(roles, name) for name in names if name in roles.contacts]
+        return [ContactPoint(str(name), model.frame(name).name, (0.0, 0.0, 0.0), "frame") for name in names]
+    found = list_soles(model)
     if not found:
         raise InvalidValue(
             f"model {model.name!r} has no feet with known names: name the frames that stand, "
             "such as motion.contacts(clip, points=['left_foot', 'right_foot'])."
         )
     return found
-
-
-def choose_point(roles: Roles, name: str) -> SolePoint:
-    """Return a contact point; for a toe known from bones only, the joint itself, which recordings give exactly."""
-    known = roles.contacts[name]
-    if known.evidence == "bones" and name in roles:
-        return SolePoint(name, roles[name])
-    return SolePoint(name, known.frame, known.point)
 
 
 def measure_size(clip: Motion) -> float:

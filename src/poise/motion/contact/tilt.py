@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from poise.anatomy import Edge, find_edges
 from poise.kinematics import Motion
 from poise.model import Model
-from poise.motion.contact.edges import Edge, find_edges, measure_levels
 from poise.motion.contact.ledger import Contact, Contacts, move_contact
+from poise.motion.contact.standing_heights import measure_levels
 
 __all__ = ["TiltedSoles"]
 
@@ -30,9 +31,8 @@ class TiltedSoles:
     """
 
     def __init__(self, model: Model, ledger: Contacts) -> None:
-        found = [edge for side in "lr" for edge in find_edges(model, side) if not edge.lies]
-        self.edges: dict[str, Edge] = {edge.name: edge for edge in found}
-        self.levels = {edge.name: measure_levels(ledger, edge.name, model.up_direction) for edge in found}
+        self.edges: dict[str, Edge] = {name: edge for name, edge in find_edges(model).items() if not edge.lies}
+        self.levels = {name: measure_levels(ledger, name, model.up_direction) for name in self.edges}
 
     def list_floors(self) -> dict[str, float]:
         """Return the lowest height that each point stands on, by name [m]; points that never stand are omitted."""

@@ -105,9 +105,9 @@ class CarryOver:
         root: Root | None,
         joints: Sequence[str] | None,
     ) -> None:
-        moves = root is not None and (joints is None or root.slide.name in joints or root.frame in joints)
-        self.source, self.model, self.parts, self.root, self.moves = source, model, parts, root, moves
         self.joints = joints
+        moves = root is not None and self.may_move(root.slide.name, root.frame)
+        self.source, self.model, self.parts, self.root, self.moves = source, model, parts, root, moves
         self.roles: tuple[Roles, Roles] = find_roles(model), find_roles(source)
         self.tips: dict[str, QuadrupedLeg] = {}
         self._name_parts()
@@ -120,7 +120,7 @@ class CarryOver:
         self.middle = np.zeros(3) if in_places else find_middle(source, self.theirs)
         self.own_middle = np.zeros(3) if in_places else find_middle(model, self.ours)
         free = find_free(model, root)
-        self.free = {f: j for f, j in free.items() if joints is None or j.name in joints or f in joints}
+        self.free = {f: j for f, j in free.items() if self.may_move(j.name, f)}
         self.ankle = measure_ankle(self.ours, self.roles[0])
         self.chest = find_axes(model, self.ours, "chest")
         self.bends = Bends(source, self.theirs, self.roles[1])
@@ -150,6 +150,10 @@ class CarryOver:
 
     def _make_initial(self) -> InitialPoses:
         return InitialPoses(self)
+
+    def may_move(self, joint: str, frame: str) -> bool:
+        """Return whether the joint of a frame may move: all may if none are chosen."""
+        return self.joints is None or joint in self.joints or frame in self.joints
 
     def forget(self, turn_step: float | None = None) -> None:
         """Forget the bend axes of the source's limbs; `turn_step` as in `Bends.forget`."""

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from poise.anatomy import ContactPoint, Edge, find_edges
 from poise.arrays import Floats, Ints
 from poise.model import Joint, Model
-from poise.motion.contact.edges import Edge, find_edges
-from poise.motion.contact.floors import list_soles
-from poise.motion.contact.soles import SolePoint
+from poise.motion.contact.soles import list_soles
 from poise.motion.retargeting.bones import HINGES, find_bone_start, place_of
 from poise.motion.retargeting.correspondence import CarryOver
 
@@ -110,7 +109,7 @@ class StreamFoothold:
     """
 
     name: str
-    source: SolePoint
+    source: ContactPoint
     frame: str
     point: tuple[float, float, float]
     foot: str
@@ -138,7 +137,7 @@ def list_footholds(carrying: CarryOver) -> list[StreamFoothold]:
     if carrying.tips:
         return list_paws(carrying)
     known, holds = carrying.roles[0].contacts, list[StreamFoothold]()
-    edges = {edge.name: edge for side in "lr" for edge in find_edges(carrying.model, side)}
+    edges = find_edges(carrying.model)
     for sole in list_soles(carrying.source):
         own, side = known.get(sole.name) or known.get(f"sole_1_{sole.name[-1:]}"), sole.name[-1:]
         if own is None or any(own.point == h.point and own.frame == h.frame for h in holds):

@@ -32,12 +32,12 @@ from poise.motion.clips.lock import lock_places, read_contacts
 from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.result import Released, Track
 from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Kernel, Progress, RepeatedProgress, solve_whole
-from poise.motion.contact.body_heights import measure_heights
-from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
+from poise.motion.contact.body_floor import find_lift, make_floor_limits, measure_depth
 from poise.motion.contact.ledger import Contact, Contacts
 from poise.motion.contact.region_shapes import Obstacle
 from poise.motion.contact.scene import Scene, read_scene
 from poise.motion.contact.soles import measure_size
+from poise.motion.contact.standing_heights import STAIR_DEPTH_M, list_swinging
 from poise.motion.retargeting.arms.branches import (
     FREE_REST,
     RobotLimb,
@@ -47,7 +47,6 @@ from poise.motion.retargeting.arms.branches import (
     solve_limbs,
 )
 from poise.motion.retargeting.arms.hinges import FASTEST_LEG_RAD_S, limit_speed
-from poise.motion.retargeting.body_floor import find_lift, make_floor_limits, measure_depth
 from poise.motion.retargeting.branch_joiner import BranchJoiner, bridge_jumps
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground, keep_directions
@@ -187,8 +186,8 @@ def retarget(
 
 def sinks_more(before: Motion, after: Motion, scene: Scene | None = None) -> bool:
     """Return whether the deepest frame of a motion is noticeably deeper in the floor, or in a scene, than before."""
-    found = [measure_heights(m) if scene is None else measure_depths(scene, m) for m in (before, after)]
-    was, now = (0.0 if each is None else max(float(each.depths.max()), 0.0) for each in found)
+    found = [measure_depth(m) if scene is None else measure_depths(scene, m).depths.max() for m in (before, after)]
+    was, now = map(float, found)
     return now - was > MOST_SINK_M * measure_size(after)
 
 

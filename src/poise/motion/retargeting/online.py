@@ -22,9 +22,9 @@ from poise.motion.clips.clear_lock import keeps_parts_apart
 from poise.motion.clips.clip_limits import part_limits, read_floor, read_limits, read_number
 from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import Progress, Window
+from poise.motion.contact.body_floor import StreamFloor
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts
-from poise.motion.contact.stream_floor import StreamFloor
 from poise.motion.retargeting.arms.hinges import FASTEST_LEG_RAD_S
 from poise.motion.retargeting.arms.recovery import ArmRecovery
 from poise.motion.retargeting.correspondence import CarryOver
@@ -144,7 +144,7 @@ class Retargeter:
         q = read_frame(frame, self.source)
         T = self.carrying.watch(q[None])
         targets = self.carrying.targets.make(T, self.ground.watch(q, T[0]))
-        if self.ground.cut:
+        if self.ground.estimate.cut:
             self.window.forget()
             self.contacts.forget()
             self.arms.forget()
@@ -184,7 +184,7 @@ class Retargeter:
             if far:
                 self.targets.write()
                 q, errors = self._solve_once(start, guide, MORE_STEPS)
-        last = None if self.ground.cut else self.q
+        last = None if self.ground.estimate.cut else self.q
         q, errors = self._slow_down(q, errors, last, guide)
         self.arms.watch(q, last, guide, targets, errors)
         q = self.arms.limit(q, last)
@@ -227,7 +227,7 @@ class Retargeter:
         falls, self.low = lowest < 0.0 and not self.low, lowest < self.body.near
         if self.contacts.raise_standing(T) or falls:
             self.targets.write()
-            last = None if self.ground.cut else self.q
+            last = None if self.ground.estimate.cut else self.q
             q, _ = self._slow_down(*self._solve_once(start, guide, steps), last, guide)
             q = self.arms.limit(q, last)
             T = fk(q)

@@ -118,9 +118,10 @@ class StreamContacts:
         if not self.holds:
             return
         free = [faces and not hold.forced for hold, faces in zip(self.holds, ground.faces_floor, strict=True)]
-        heights = [place[self.up_axis] - ground.floor for place in ground.soles]
+        floor = ground.estimate.floor
+        heights = [place[self.up_axis] - floor for place in ground.soles]
         pelvis = ground.pelvis.tolist() if self.rule.pelvis_share else None
-        standing = self.detector.watch(ground.soles, heights, ground.size, free, pelvis)
+        standing = self.detector.watch(ground.soles, heights, ground.estimate.size, free, pelvis)
         self.dragged = self.dragged + 1 if 0 < self.dragged < self.fade_frames else 0
         for i, (hold, stands) in enumerate(zip(self.holds, standing, strict=True)):
             if stands:
@@ -136,7 +137,7 @@ class StreamContacts:
                 hold.fade = hold.fade + 1 if hold.fade < self.fade_frames else 0
                 hold.forced = hold.forced and hold.fade > 0
         self.targets, self.last_soles = targets, self.soles
-        self.source_soles, self.source_floor = ground.soles, ground.floor
+        self.source_soles, self.source_floor = ground.soles, floor
         self._level()
         self._aim()
 

@@ -11,17 +11,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from poise.anatomy import find_edges
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
-from poise.motion.contact.body_heights import measure_thickness
-from poise.motion.contact.detector import HAND_RULE, measure_floor
+from poise.motion.contact.body_floor import measure_thickness
+from poise.motion.contact.detector import HAND_RULE
 from poise.motion.contact.detector import contacts as find_contacts
-from poise.motion.contact.edges import find_edges
-from poise.motion.contact.floor_levels import SAME_FLOOR_M
-from poise.motion.contact.floors import STAIR_DEPTH_M, is_of_foot, list_soles
-from poise.motion.contact.ledger import Contact, Contacts, find_kind, find_usual_heights
-from poise.motion.contact.soles import measure_size
+from poise.motion.contact.floor import measure_floor
+from poise.motion.contact.ledger import Contact, Contacts, find_kind, is_of_foot
+from poise.motion.contact.soles import list_soles, measure_size
+from poise.motion.contact.standing_heights import SAME_FLOOR_M, STAIR_DEPTH_M, find_usual_heights
 from poise.motion.retargeting.correspondence import CarryOver
 
 __all__ = ["carry_contacts", "find_air", "find_holds", "measure_standing_ankle"]
@@ -80,7 +80,7 @@ def carry_contacts(
     contacts above the source's floor.
     """
     up = carrying.model.up_direction
-    found, stands = [], {edge.name: edge.stands for side in "lr" for edge in find_edges(carrying.model, side)}
+    found, edges = [], find_edges(carrying.model)
     for contact in ledger:
         height = find_height(carrying, ledger, contact, size)
         if rises is not None and contact in rises:
@@ -91,7 +91,9 @@ def carry_contacts(
         resting = moved[contact.start : contact.end]
         place = resting.positions(*point).mean(axis=0)
         if height is not None:
-            above = stands.get(contact.name, 0.0) if is_of_foot(contact) else measure_thickness(resting, *point)
+            edge = edges.get(contact.name)
+            above = 0.0 if edge is None else edge.stands
+            above = above if is_of_foot(contact) else measure_thickness(resting, *point)
             leg = carrying.tips.get(contact.name.rpartition("_")[2])
             above = above if leg is None else leg.radius
             place = place + (height + above - place @ up) * up
@@ -143,12 +145,8 @@ def find_point(carrying: CarryOver, contact: Contact, low: bool) -> tuple[str, P
 
 def can_hold(carrying: CarryOver, frame: str) -> bool:
     """Return whether the frame depends on a joint that may move."""
-    joints = carrying.joints
-    if joints is None:
-        return True
-    return any(
-        joint.name in joints or joint.frame in joints for joint in carrying.model.joints_above(frame) if joint.nv
-    )
+    above = [joint for joint in carrying.model.joints_above(frame) if joint.nv]
+    return carrying.joints is None or any(carrying.may_move(joint.name, joint.frame) for joint in above)
 
 
 def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: float) -> float | None:

@@ -16,10 +16,9 @@ import numpy as np
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.motion.contact.detector import contacts as find_contacts
-from poise.motion.contact.floors import list_soles
 from poise.motion.contact.ledger import Contact, Contacts, find_kind
 from poise.motion.contact.scene import Scene
-from poise.motion.contact.soles import measure_size
+from poise.motion.contact.soles import list_soles, measure_size
 
 __all__ = ["SceneSource", "find_scene_contacts"]
 

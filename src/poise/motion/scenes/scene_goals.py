@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy import find_edges, find_feet
 from poise.arrays import Floats, Triple
 from poise.goals import HalfSpace, Inside
 from poise.goals.goal import pack_target
@@ -24,9 +24,7 @@ from poise.kinematics import Motion
 from poise.limits.support_points import SupportPoints
 from poise.model.geometry.solids import make_triple
 from poise.motion.clips.whole_clip import ClipGoal
-from poise.motion.contact.body_heights import list_body_points
-from poise.motion.contact.edges import find_edges
-from poise.motion.contact.floors import list_soles
+from poise.motion.contact.body_floor import list_body_points
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.scene import Scene
 
@@ -129,9 +127,8 @@ def list_scene_goals(scene: Scene, clip: Motion, ledger: Contacts) -> list[ClipG
 def list_sole_points(clip: Motion) -> tuple[SupportPoints, ...]:
     """Return the corners of soles, or the points that a body stands on if its soles have no corners."""
     out = list[SupportPoints]()
-    for side in "lr":
-        corners: list[Any] = [corner for edge in find_edges(clip.model, side) for corner in edge.corners]
-        corners = corners or [sole for sole in list_soles(clip.model) if sole.name.endswith(f"_{side}")]
+    for foot in (foot for foot in find_feet(clip.model) if not foot.is_paw):
+        corners = [corner for edge in foot.edges for corner in edge.corners] or foot.standing
         for frame in dict.fromkeys(corner.frame for corner in corners):
             points = np.array([corner.point for corner in corners if corner.frame == frame])
             above = TOUCH_SHARE * clip.model.length * clip.model.fk(clip.model.rest, frame)[:3, :3].T
@@ -143,16 +140,15 @@ def list_sole_points(clip: Motion) -> tuple[SupportPoints, ...]:
 def list_sole_goals(scene: Scene, clip: Motion, ledger: Contacts) -> list[ClipGoal]:
     """List the goals that keep soles above the ground below them while they do not stand."""
     out, near = list[ClipGoal](), SOLE_NEAR_SHARE * clip.model.length
-    points = {sole.name: [(sole.frame, sole.point)] for sole in list_soles(clip.model)}
-    for side in "lr":
-        for edge in find_edges(clip.model, side):
-            points[edge.name] = [(corner.frame, corner.point) for corner in edge.corners]
+    points = {sole.name: [sole] for foot in find_feet(clip.model) for sole in foot.standing}
+    points |= {name: list(edge.corners) for name, edge in find_edges(clip.model).items()}
     for name, own in points.items():
         free = np.ones(len(clip), dtype=bool)
         for contact in ledger:
             if contact.name == name:
                 free[contact.start : contact.end] = False
-        for frame, point in own:
+        for sole in own:
+            frame, point = sole.frame, sole.point
             path = clip.positions(frame, point)
             gaps, normals, aside = find_walls(scene, path)
             ground = scene.find_ground(np.where(aside[:, None], path - (gaps - BESIDE_M)[:, None] * normals, path))

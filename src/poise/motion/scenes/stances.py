@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from poise.anatomy import Edge, find_edges
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.motion.contact.edges import Edge, find_edges
-from poise.motion.contact.floors import is_of_foot
-from poise.motion.contact.ledger import Contact, Contacts, move_contact
+from poise.motion.contact.ledger import Contact, Contacts, is_of_foot, move_contact
 from poise.motion.contact.scene import Scene
 
 __all__ = ["PlacedContacts", "place_contacts"]
@@ -51,7 +50,7 @@ def place_contacts(scene: Scene, clip: Motion, ledger: Contacts) -> PlacedContac
     for side in ("l", "r"):
         own, knots = [c for c in ledger if is_of_foot(c) and c.name.endswith(f"_{side}")], list[tuple[int, float]]()
         for stance in part_stances(own):
-            stood, rise, ground = place_stance(scene, clip, stance, side)
+            stood, rise, ground = place_stance(scene, clip, stance)
             placed += stood
             start, end = min(c.start for c in stance), max(c.end for c in stance) - 1
             knots += [(start, rise), (end, rise)]
@@ -90,9 +89,9 @@ def place_palm(scene: Scene, contact: Contact) -> Contact:
     return move_contact(contact, place + max(float(scene.find_ground(place) - place @ scene.up), 0.0) * scene.up)
 
 
-def place_stance(scene: Scene, clip: Motion, stance: list[Contact], side: str) -> tuple[list[Contact], float, float]:
+def place_stance(scene: Scene, clip: Motion, stance: list[Contact]) -> tuple[list[Contact], float, float]:
     """Place the contacts of a stance on the ground; return them, the rise from their heights, and the ground [m]."""
-    up, edges = scene.up, {edge.name: edge for edge in find_edges(clip.model, side)}
+    up, edges = scene.up, find_edges(clip.model)
     above = np.array([edges[c.name].stands if c.name in edges else 0.0 for c in stance])
     places = np.array([c.place for c in stance])
     source = places @ up - above

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.model import Model
+from poise.model.geometry.solids import make_triple
 from poise.rig.handle import Handle
-from poise.rig.places import make_triple
 
 __all__ = ["Limb", "find_added_limb", "find_limbs"]
 

@@ -61,7 +61,7 @@ def find_fall(solution: Solution | None, places: Mapping[str, HandleGoal], feet:
 
 def find_front(q: Floats, feet: Feet, planted: list[str]) -> Floats:
     """Return the mean forward direction of some feet in a pose; zero if they are points."""
-    sides = [feet.find_side(name, q) for name in planted if feet[name].side is not None]
+    sides = [feet[name].find_side(q) for name in planted if feet[name].side is not None]
     out: Floats = np.cross(np.sum(sides, axis=0), feet.model.up_direction) if sides else np.zeros(3)
     return out
 

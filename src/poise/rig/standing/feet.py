@@ -1,4 +1,4 @@
-"""Feet: the parts that a body stands on, and the geometry of their roll.
+"""Feet that roll: the geometry of a planted foot, and its place in a pose.
 
 A planted foot is a hinge. Its ball stays in place, and the heel rises about an axis across the foot:
 
@@ -6,27 +6,34 @@ A planted foot is a hinge. Its ball stays in place, and the heel rises about an 
     s = u x f                    the axis about which the heel rises, u being up
     ball                         the joint of the toes; without such a joint, the middle of the front edge
 
-The points of the sole are the contact points of `poise.roles`; if only the ankle of a foot is known, they are estimated
+The points of the sole are those of `poise.anatomy.find_sole`; if only the ankle of a foot is known, they are estimated
 from its height.
+
+The higher a heel, the less weight it carries. Its support moves from the heel to the ball while the foot rotates by
+RAISED_ANGLE: it is a point above the heel, at b / tan(RAISED_ANGLE), which is then over the ball; b is the length from
+heel to ball.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from poise.anatomy import ContactPoint, find_sole
 from poise.arrays import Floats, Triple
 from poise.goals.contacts import LAYER, find_parent
-from poise.kinematics.parts import find_rigid_parts
+from poise.kinematics.parts import Place, find_place, find_rigid_parts
 from poise.model import Model
+from poise.model.geometry.solids import ORIGIN, make_triple
 from poise.rig.ends import is_machine
-from poise.rig.places import ORIGIN, Place, find_place, make_triple
 from poise.rig.targets import find_ahead
+from poise.spatial import Rotation
 
-__all__ = ["FootGeometry", "find_foot"]
+__all__ = ["RollingFoot", "find_foot"]
 
 EDGE_SHARE = 0.1  # of the length of a sole: distance from its foremost or rearmost point that belongs to that edge
 REAR_NAMES = ("heel", "sole_3", "sole_4")
@@ -36,13 +43,17 @@ ROUND_FOOT = 0.06  # relative to L: largest radius of a round foot
 LEG_VELOCITIES = 5  # needed to hold the ball of a foot and its side; with fewer the foot is a point
 ANKLE_PER_LEG = 0.09  # height of a person's ankle relative to the length of the leg
 GUESSED_SOLE = ((1.6, -0.8), (0.5, -0.5))  # of the ankle's height, ahead and to the sides: an unknown sole
+RAISED_ANGLE = 0.25  # rad: a heel raised by this angle carries nothing
+RAISED_COSINE = math.cos(RAISED_ANGLE)
 
 
-@dataclass(frozen=True, slots=True)
-class FootGeometry:
-    """A foot of a body.
+@dataclass(frozen=True, eq=False)
+class RollingFoot:
+    """A foot of a body that stands and rolls over its ball.
 
     Attributes:
+        model: The body.
+        handle: The frame that it was found for.
         frame: The frame that carries the foot.
         ball: The point that stays in place when the heel rises, in `frame` [m].
         toes: The frame of the toes if a joint moves them; None if the foot is one piece.
@@ -53,6 +64,8 @@ class FootGeometry:
         hinged: Whether the joint of the toes is a hinge, which then fixes the side axis.
     """
 
+    model: Model
+    handle: str
     frame: str
     ball: Triple
     toes: str | None
@@ -67,8 +80,68 @@ class FootGeometry:
         """All points of the sole."""
         return (*self.front, *self.heel)
 
+    @cached_property
+    def lift(self) -> float:
+        """The height of its handle above its sole in the rest pose [m]."""
+        at = self.model.fk(self.model.rest, self.handle)[:3, 3]
+        return float(at @ self.model.up_direction) - self.find_ground(self.model.rest)
 
-def find_foot(model: Model, frame: str, q: Floats | None = None) -> FootGeometry:
+    @cached_property
+    def _sole_rows(self) -> tuple[list[str], Floats]:
+        """The frames of its sole, and its points: the index of the frame, x, y, z and 1."""
+        frames = list(dict.fromkeys(frame for frame, _ in self.sole))
+        return frames, np.array([(frames.index(frame), *point, 1.0) for frame, point in self.sole])
+
+    def find_ground(self, q: Floats) -> float:
+        """Return the height of the lowest point of its sole [m]."""
+        frames, points = self._sole_rows
+        rows = np.array([self.model.fk(q, frame)[self.model.up_axis] for frame in frames])
+        return float((rows[points[:, 0].astype(int)] * points[:, 1:]).sum(axis=1).min())
+
+    def find_front(self, q: Floats) -> Floats:
+        """Return the transform of its toes, or of its ball for a foot in one piece, (4, 4)."""
+        place: Floats = np.array(self.model.fk(q, self.toes or self.frame))
+        if self.toes is None:
+            place[:3, 3] += place[:3, :3] @ np.array(self.ball)
+        return place
+
+    def find_ball(self, q: Floats) -> Floats:
+        """Return the transform of its toes (4, 4), or the position of its ball (3,) for a foot in one piece."""
+        place = self.find_front(q)
+        return place[:3, 3] if self.toes is None else place
+
+    def find_flat(self, q: Floats) -> Floats:
+        """Return its rotation after the shortest rotation that makes it flat, (3, 3)."""
+        R: Floats = self.model.fk(q, self.frame)[:3, :3]
+        return np.asarray(Rotation.between(R @ np.array(self.up), self.model.up_direction).matrix) @ R
+
+    def find_side(self, q: Floats) -> Floats:
+        """Return the axis about which its heel rises, in a pose."""
+        assert self.side is not None, "a foot that is a point has no sides"
+        side: Floats = self.model.fk(q, self.frame)[:3, :3] @ np.array(self.side)
+        return side
+
+    def is_raised(self, q: Floats) -> bool:
+        """Return whether its heel is too high to carry weight."""
+        x, y, z = self.model.fk(q, self.frame)[self.model.up_axis].tolist()[:3]
+        return self.side is not None and x * self.up[0] + y * self.up[1] + z * self.up[2] < RAISED_COSINE
+
+    def find_support(self, raised: bool) -> list[Place]:
+        """Return its supporting points: the front of its sole, and the heel."""
+        if raised or self.side is None:
+            return list(self.front)
+        return [*self.front, *map(self._raise_heel, self.heel)]
+
+    def _raise_heel(self, point: Place) -> Place:
+        """Return the point above a heel that is over the ball when the heel stops carrying weight."""
+        T = self.model.fk(self.model.rest, self.frame)
+        own = T[:3, :3].T @ (find_place(self.model, point) - T[:3, 3])
+        ahead = np.cross(np.array(self.side), np.array(self.up))
+        behind = float((np.array(self.ball) - own) @ ahead)
+        return self.frame, make_triple(own + behind / math.tan(RAISED_ANGLE) * np.array(self.up))
+
+
+def find_foot(model: Model, frame: str, q: Floats | None = None) -> RollingFoot:
     """Return the foot of a frame.
 
     Args:
@@ -104,7 +177,9 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> FootGeometry
     else:
         ball_at = T[:3, :3].T @ (find_place(model, (toes, ORIGIN)) - T[:3, 3])
         front = [(toes, ORIGIN), *(p for p in points if parts[p[0]] == toes and p != (toes, ORIGIN))]
-    return FootGeometry(
+    return RollingFoot(
+        model,
+        frame,
         own,
         make_triple(ball_at),
         toes,
@@ -129,7 +204,7 @@ def split_sole(contacts: Sequence[ContactPoint], along: dict[Place, float]) -> t
     return [p for p in along if p in fore], [p for p in along if p in rear]
 
 
-def stand_on_point(model: Model, own: str, frame: str, places: list[Floats], up: Floats) -> FootGeometry:
+def stand_on_point(model: Model, own: str, frame: str, places: list[Floats], up: Floats) -> RollingFoot:
     """Return a foot that is a point: its handle if that is near the ground, otherwise the centre of its lowest points.
 
     The handle of a round foot is its middle, which stays in place while the foot rolls.
@@ -140,7 +215,8 @@ def stand_on_point(model: Model, own: str, frame: str, places: list[Floats], up:
     ends = [place for place in places if float(place @ up) < low + LAYER * model.length]
     touch = np.mean(ends, axis=0)
     ball = handle if float(np.linalg.norm(handle - touch)) < ROUND_FOOT * model.length else touch
-    return FootGeometry(own, make_triple(ball), None, None, make_triple(up), ((own, make_triple(ball)),), ())
+    point = make_triple(ball)
+    return RollingFoot(model, frame, own, point, None, None, make_triple(up), ((own, point),), ())
 
 
 def is_line(model: Model, places: list[Floats], ahead: Floats) -> bool:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.kinematics.parts import Place
 from poise.limits.limit import Limit, LimitRow, LimitRows
 from poise.limits.skeleton import BodyCapsule
 from poise.model import Model
 from poise.native import core
-from poise.rig.places import Place
 
 __all__ = ["Floor"]
 

@@ -104,7 +104,7 @@ class Legs:
             end = self.model.fk(q, limb.end)[:3, 3] - way
             dq[joint.v] = find_bend(self.model, q, limb, joint, limb.end, end, as_made=True)
         elif self.problems.has_front(limb.handle):
-            dq = find_knee_bend(self.model, q, limb, self.problems.feet.find_side(limb.handle, q), way)
+            dq = find_knee_bend(self.model, q, limb, self.problems.feet[limb.handle].find_side(q), way)
         return np.clip(dq, -CONTINUOUS_SPAN, CONTINUOUS_SPAN)
 
     def list_free(self, state: Snapshot, frame: str, legs: list[Limb], knees: Floats) -> NDArray[np.intp]:

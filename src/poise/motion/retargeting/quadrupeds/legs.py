@@ -16,7 +16,7 @@ from poise.anatomy import Roles
 from poise.arrays import Floats
 from poise.limits.support_points import find_support_points
 from poise.model import Joint, Model
-from poise.motion.contact.body_heights import FOUR_SIDES, flag_paw
+from poise.motion.contact.body_floor import FOUR_SIDES, flag_paw
 from poise.motion.retargeting.bones import HINGES, cross, find_bone_start, place_of, unit
 
 __all__ = ["ALIASES", "FOUR_SIDES", "QuadrupedLeg", "find_legs", "find_stance_pose"]

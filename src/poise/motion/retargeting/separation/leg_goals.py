@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from poise.kinematics import Motion
 from poise.limits.convex_parts import find_convex_parts
 from poise.motion.clips.whole_clip import ClipGoal
-from poise.motion.contact.body_heights import measure_heights
+from poise.motion.contact.body_floor import NEAR_FLOOR_M, measure_heights
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.soles import measure_size
-from poise.motion.retargeting.body_floor import NEAR_FLOOR_M
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.separation.limb_correction import (
     DEEP_M,
@@ -23,9 +22,8 @@ from poise.motion.retargeting.separation.limb_correction import (
     flag_around,
     measure_near,
 )
-from poise.motion.retargeting.separation.limbs import list_movable
+from poise.motion.retargeting.separation.limbs import list_arm_joints, list_movable
 from poise.motion.retargeting.separation.planes import list_plane_goals
-from poise.motion.retargeting.touch.keeper import list_arm_joints
 
 __all__ = ["list_leg_goals"]
 

@@ -31,13 +31,12 @@ from poise.motion.clips.clip_limits import find_broken, part_limits
 from poise.motion.clips.edit import keep_paths
 from poise.motion.clips.result import HOLD_ERROR
 from poise.motion.clips.whole_clip import ClipGoal, Kernel, solve_whole
-from poise.motion.contact.body_heights import measure_heights
+from poise.motion.contact.body_floor import make_floor_limits, measure_heights
 from poise.motion.contact.cuts import find_cuts, part_at_cuts
 from poise.motion.contact.detector import find_runs
-from poise.motion.contact.floors import STAIR_DEPTH_M, list_swinging
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_giant, measure_size
-from poise.motion.retargeting.body_floor import make_floor_limits
+from poise.motion.contact.standing_heights import STAIR_DEPTH_M, list_swinging
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import keep_directions
 from poise.motion.retargeting.separation.limbs import list_arms, list_legs, list_movable

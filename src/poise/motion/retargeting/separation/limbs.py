@@ -9,33 +9,40 @@ import numpy as np
 from poise.limits.convex_parts import ConvexParts
 from poise.motion.retargeting.bones import find_limb_start
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.touch.keeper import list_arm_joints
 
-__all__ = ["list_arms", "list_legs", "list_movable"]
+__all__ = ["list_arm_joints", "list_arms", "list_legs", "list_movable"]
 
 
 def list_arms(carrying: CarryOver) -> list[str]:
     """List the joints of both arms and the neck that may move, without those of fingers; empty without arms."""
-    model, names, joints = carrying.model, carrying.ours, carrying.joints
+    model, names = carrying.model, carrying.ours
     wrists, arms = {names.get(f"wrist_{side}") for side in "lr"}, list_arm_joints(carrying)
     out = [name for name in arms if wrists.isdisjoint(model.ancestors(model.joint(name).frame)[1:])]
     if out and "head" in names and "chest" in names:
         trunk = {joint.name for joint in model.joints_above(names["chest"])}
         neck = [joint for joint in model.joints_above(names["head"]) if joint.nv and joint.name not in trunk]
-        out += [joint.name for joint in neck if joints is None or joint.name in joints or joint.frame in joints]
+        out += [joint.name for joint in neck if carrying.may_move(joint.name, joint.frame)]
     return out
+
+
+def list_arm_joints(carrying: CarryOver) -> list[str]:
+    """List the joints of both arms that may move."""
+    own = {name for limb in list_limbs(carrying, "shoulder", "chest", "pelvis") for name in limb}
+    return [joint.name for joint in carrying.model.joints if joint.name in own]
 
 
 def list_legs(carrying: CarryOver) -> list[list[str]]:
     """List the joints of each leg that may move."""
-    model, names, joints = carrying.model, carrying.ours, carrying.joints
-    out = []
-    for side in "lr":
-        if f"hip_{side}" in names:
-            top = find_limb_start(model, names["pelvis"], names[f"hip_{side}"])
-            own = [joint for joint in model.joints if joint.nv and top in model.ancestors(joint.frame)]
-            out.append([j.name for j in own if joints is None or j.name in joints or j.frame in joints])
-    return out
+    return list_limbs(carrying, "hip", "pelvis")
+
+
+def list_limbs(carrying: CarryOver, part: str, *trunk: str) -> list[list[str]]:
+    """List the joints of the left and right limb from a part on that may move; `trunk` are the parts it hangs on."""
+    model, names = carrying.model, carrying.ours
+    hubs, firsts = [names[hub] for hub in trunk if hub in names], [names.get(f"{part}_{side}") for side in "lr"]
+    tops = [find_limb_start(model, hubs[0], first) for first in firsts if first is not None]
+    moving = [joint for joint in model.joints if joint.nv and carrying.may_move(joint.name, joint.frame)]
+    return [[joint.name for joint in moving if top in model.ancestors(joint.frame)] for top in tops]
 
 
 def list_movable(parts: ConvexParts, joints: Collection[str], without: Collection[str] = ()) -> ConvexParts:

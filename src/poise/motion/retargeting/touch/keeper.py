@@ -21,13 +21,13 @@ from poise.arrays import Floats
 from poise.goals import Reach
 from poise.kinematics import Motion
 from poise.motion.clips.whole_clip import ClipGoal
+from poise.motion.contact.body_floor import spread_peaks
 from poise.motion.contact.soles import measure_size
-from poise.motion.retargeting.body_floor import spread_peaks
-from poise.motion.retargeting.bones import find_limb_start, unit
+from poise.motion.retargeting.bones import unit
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.touch.parts import TouchPart, find_parts, pair_solids, place_line
 
-__all__ = ["KeptTouch", "Touch", "TouchKeeper", "describe_touches", "list_arm_joints"]
+__all__ = ["KeptTouch", "Touch", "TouchKeeper", "describe_touches"]
 
 # lengths are for a body of 1.75 m
 # gaps in the source of a goal with its full weight, and without weight
@@ -198,19 +198,6 @@ def describe_touches(touches: Sequence[KeptTouch], fps: float, metres: float) ->
     frames, worst = int(np.any([t.touching for t in ordered], axis=0).sum()), ordered[0].worst
     kept = f"the gaps differ from those of the source: {', '.join(pairs[:MOST_NAMED])}{more}"
     return [f"Hands touch other parts in {frames} frames; {kept} (worst at frame {worst}, {worst / fps:.2f} s)."]
-
-
-def list_arm_joints(carrying: CarryOver) -> list[str]:
-    """List the joints of both arms that may move."""
-    model, names, joints = carrying.model, carrying.ours, carrying.joints
-    sides = [side for side in "lr" if f"shoulder_{side}" in names]
-    arms = {find_limb_start(model, names.get("chest", names["pelvis"]), names[f"shoulder_{side}"]) for side in sides}
-    moving = [
-        joint
-        for joint in model.joints
-        if joint.nv and (joints is None or joint.name in joints or joint.frame in joints)
-    ]
-    return [joint.name for joint in moving if arms & set(model.ancestors(joint.frame))]
 
 
 def list_pairs() -> list[tuple[str, str]]:
