@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.limits.pairs import NEAR_STEPS, LinkPairs, name_pairs
-from poise.limits.support_points import SupportPoints, find_support_points, spread_directions
+from poise.limits.support_points import AROUND, SupportPoints, find_support_points
 from poise.model import Model
 from poise.model.memo import keep_with_model
 from poise.native import core
@@ -29,7 +29,6 @@ __all__ = ["ConvexParts", "Overlaps", "Ways", "find_convex_parts", "find_solids"
 Indices = NDArray[np.intp]
 Ways = dict[tuple[int, int], Floats]  # directions of the world by group and pose
 BLOCK_POSES = 1024  # poses measured at once
-AROUND_ALL = spread_directions()
 HULL_ERROR = 1e-3  # of L: of a solid's convex hull
 REST_DEPTH = 1e-3  # of L: deeper overlaps at rest are due to the shapes
 DEEP = 3e-3  # of L: for deeper overlaps, all directions are searched
@@ -150,7 +149,7 @@ class ConvexParts:
                 if steady:
                     inside = self._steady(replace(inside, pose=inside.pose + first), when, before or {})
                 else:
-                    ways = AROUND_ALL @ inside.axes
+                    ways = AROUND @ inside.axes
                     overlaps, every = self._measure(inside, ways), np.arange(len(deep))
                     best = overlaps.argmin(axis=1)
                     least = overlaps[every, best]
@@ -183,14 +182,14 @@ class ConvexParts:
         keys, first, of = np.unique(
             self.groups[rows.pair] * span + times[rows.pose], return_index=True, return_inverse=True
         )
-        most = np.full((len(keys), len(AROUND_ALL)), -np.inf)
-        np.maximum.at(most, of, self._measure(rows, AROUND_ALL @ rows.axes))
+        most = np.full((len(keys), len(AROUND)), -np.inf)
+        np.maximum.at(most, of, self._measure(rows, AROUND @ rows.axes))
         for k, row in enumerate(first.tolist()) if before else ():
             way = before.get((int(self.groups[rows.pair[row]]), int(rows.pose[row])))
             if way is not None:
                 most[k] += TURN * self.model.length * measure_angles(way)
         best = choose_ways(most, keys, TURN * self.model.length)
-        normal = (AROUND_ALL[best[of], None] @ rows.axes)[:, 0]
+        normal = (AROUND[best[of], None] @ rows.axes)[:, 0]
         rows = replace(rows, normal=normal, depth=self._measure(rows, normal[:, None])[:, 0])
         return self._refine(rows)
 
@@ -288,7 +287,7 @@ def choose_ways(overlaps: Floats, keys: Indices, turn: float) -> Indices:
     """
     if len(keys) == 1:
         return np.asarray(overlaps.argmin(axis=1))
-    angles = np.array([measure_angles(way) for way in AROUND_ALL])
+    angles = np.array([measure_angles(way) for way in AROUND])
     before, cost = np.tile(np.arange(len(angles)), (len(keys), 1)), overlaps[0]
     out, follows = np.zeros(len(keys), dtype=np.intp), np.diff(keys, prepend=-2) == 1
     ends = {}
@@ -307,5 +306,5 @@ def choose_ways(overlaps: Floats, keys: Indices, turn: float) -> Indices:
 
 def measure_angles(way: Floats) -> Floats:
     """Return the angles between a unit vector and all directions [rad]."""
-    out: Floats = np.arccos(np.clip(AROUND_ALL @ way, -1.0, 1.0))
+    out: Floats = np.arccos(np.clip(AROUND @ way, -1.0, 1.0))
     return out
