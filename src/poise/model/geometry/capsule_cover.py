@@ -15,6 +15,7 @@ from poise.arrays import Floats
 from poise.model.geometry.solid_grid import HALF_DIAGONAL, SolidGrid, split_triangles
 from poise.model.geometry.triangles import merge_points
 from poise.model.memo import keep_by_content
+from poise.native import core
 from poise.spatial.directions import place_on_spiral
 
 __all__ = ["CoverCapsule", "cover_with_capsules"]
@@ -29,8 +30,6 @@ TWICE = place_on_spiral((np.arange(2 * DIRECTIONS) + 0.5) / (2 * DIRECTIONS))
 NARROWER = (0.25, 0.05)  # widths of the cones in which a direction is refined [rad]
 RADII = np.linspace(1.0, 1.5, 16)  # tried for a capsule, relative to the radius of the enclosing cylinder
 STEPS = 40  # of the iteration towards the smallest enclosing circle
-WORST = 200  # cells whose distance from the surface is computed exactly
-MOST_POINTS = 5_000  # corners that the distance is measured from
 ROUNDING = 1e-12  # relative
 
 
@@ -155,22 +154,20 @@ def find_circles(points: Floats) -> Floats:
 def measure_excess(triangles: Floats, capsules: list[CoverCapsule], edge: float) -> float:
     """Return a bound of the distance of the points of capsules from a solid [m], for cells with the given edge.
 
-    It is computed at the centres of cells outside: for the farthest ones from corners of triangles, for the others from
-    the cells of the solid.
+    It is computed at the centres of cells outside, from the nearest corner of a triangle; those whose distance from the
+    cells of the solid shows that they are nearer than others are left out.
     """
     ends = np.array([(c.a, c.b) for c in capsules])
     reach = np.array([c.radius for c in capsules])[:, None, None]
     low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
     over = np.concatenate([low - (ends - reach).min(axis=(0, 1)), (ends + reach).max(axis=(0, 1)) - high])
     grid = SolidGrid(triangles, edge, float(over.max()))
-    centers, slack = grid.find_centers(grid.outside), HALF_DIAGONAL * edge
+    centers, slack = grid.find_centers(grid.outside), float(HALF_DIAGONAL * edge)
     far = grid.measure_distances(~grid.outside)[grid.outside]
     covered = np.logical_or.reduce([c.measure_distances(centers) <= c.radius + slack for c in capsules])
-    order = np.flatnonzero(covered)[np.argsort(far[covered])[::-1]]
-    if not len(order):
-        return float(slack)
-    points, worst = triangles[:: 1 + len(triangles) // MOST_POINTS, 0], centers[order[:WORST]]
-    nearest = points[((points * points).sum(axis=1) - 2.0 * worst @ points.T).argmin(axis=1)]
-    farthest = float(np.linalg.norm(worst - nearest, axis=1).max())
-    rest = far[order[WORST:]].max(initial=0.0) + 2.0 * slack
-    return max(farthest, float(rest)) + float(slack)
+    tree, farthest = core.Points(triangles[:, 0]), 0.0
+    for k in np.flatnonzero(covered)[np.argsort(far[covered])[::-1]]:
+        if far[k] + 2.0 * slack <= farthest:
+            break
+        farthest = max(farthest, float(tree.find(centers[k], 1)[1][0]))
+    return farthest + slack
