@@ -14,11 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.arrays import Floats
-from poise.kinematics.parts import find_rigid_parts
 from poise.limits.capsules import cover_solid
-from poise.limits.clearance import Clearance, make_body_surfaces
-from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
-from poise.limits.surfaces import BodySurfaces
+from poise.limits.clearance import Clearance
+from poise.limits.skeleton import BodyCapsule, cover_missing, list_solids
 from poise.model import Model
 from poise.model.geometry.shapes import Capsule, Mesh, Shape, Sphere
 from poise.model.geometry.solids import make_triple
@@ -63,10 +61,6 @@ class PointClearance(Clearance):
         """Return the given balls and segments."""
         return self.points
 
-    def find_body(self, model: Model) -> BodySurfaces:
-        """Return the given balls and segments for the kernels."""
-        return make_body_surfaces(model, self)
-
 
 @keep_with_model
 def find_support_points(model: Model, error: float | None = None) -> tuple[SupportPoints, ...]:
@@ -74,12 +68,9 @@ def find_support_points(model: Model, error: float | None = None) -> tuple[Suppo
 
     With an `error` [m], as many vertices are chosen that their convex hull is exact to within it.
     """
-    solids, reader = [shape for shape in model.shapes if shape.use in ("both", "collision")], open_surfaces(model)
+    solids, reader = list_solids(model), open_surfaces(model)
     found = [each for shape in solids if (each := touch(shape, reader, error)) is not None]
-    parts = find_rigid_parts(model)
-    served = {parts[each.frame] for each in found}
-    lost = None if not solids else {parts[shape.frame] for shape in solids} - served
-    bones = make_skeleton_capsules(model, lost) if lost is None or lost else []
+    bones = cover_missing(model, solids, (each.frame for each in found))
     return (*found, *(make_ball_ends(capsule, solid=False) for capsule in bones))
 
 
