@@ -129,7 +129,7 @@ def test_the_least_depth_is_never_above_the_first_one_found() -> None:
     parts, rng = make_pair(Box((0.6, 0.6, 0.02)), Box((0.1, 0.1, 0.1))), np.random.default_rng(5)
     turns = [Rotation.from_axis_angle(axis / np.linalg.norm(axis), 1.0) for axis in rng.normal(size=(40, 3))]
     q = np.stack([place(parts, tuple(0.02 * turn.matrix[:, 2]), turn) for turn in turns])
-    first = parts.hulls.find(parts.model.fk(q)[:, parts.at], 0.0, np.zeros((1, 3)))[5]
+    first = parts.hulls.find(parts.model.fk(q)[:, parts.at], 0.0, np.zeros((1, 3)))[0]["depth"]
     found = parts.measure(q, 0.0, steady=False).depth
     assert len(found) == len(q)
     assert (found <= first + 1e-12).all()

@@ -184,10 +184,12 @@ def test_a_body_that_only_turns_in_one_frame_keeps_its_posture(clip: Motion) -> 
 def make_meetings(frames: int) -> Overlaps:
     """Meetings of the first pair for one of every four frames, at seven places of its first part."""
     pose = np.arange(0, frames, 4)
-    n, turn = len(pose), np.tile(np.eye(3), (len(pose), 1, 1))
-    point = np.stack([0.05 * (pose // 4 % 7), np.zeros(n), np.zeros(n)], axis=1)
-    normal = np.tile((0.0, 0.0, 1.0), (n, 1))
-    return Overlaps(np.zeros(n, dtype=np.intp), pose, turn, np.zeros((n, 3)), turn, np.full(n, 0.01), normal, point)
+    numbers = [(name, "f8", shape) for name, shape in {"shift": 3, "depth": (), "normal": 3, "point": 3}.items()]
+    turns = [("turn", "f8", (3, 3)), ("axes", "f8", (3, 3))]
+    out = np.zeros(len(pose), [("pair", "i8"), ("pose", "i8"), *turns, *numbers]).view(Overlaps)
+    out.pose, out.turn, out.axes, out.depth, out.normal = pose, np.eye(3), np.eye(3), 0.01, (0.0, 0.0, 1.0)
+    out.point[:, 0] = 0.05 * (pose // 4 % 7)
+    return out
 
 
 @pytest.mark.parametrize("frames", [40, 400])
@@ -204,10 +206,10 @@ def test_planes_do_not_cross_cuts(robot: poise.Model) -> None:
     parts = find_convex_parts(robot)
     assert parts is not None
     rows = make_meetings(9)  # frames 0, 4 and 8
-    (goal,) = list_plane_goals(parts, replace(rows, point=0.0 * rows.point), range(9), 4, 50.0, cuts=[3, 6])
+    (goal,) = list_plane_goals(parts, rows.replace(point=0.0 * rows.point), range(9), 4, 50.0, cuts=[3, 6])
     assert np.count_nonzero(goal.weights) == 9
     rows.normal[1] = (1.0, 0.0, 0.0)
-    goals = list_plane_goals(parts, replace(rows, point=0.0 * rows.point), range(9), 4, 50.0, cuts=[3, 6])
+    goals = list_plane_goals(parts, rows.replace(point=0.0 * rows.point), range(9), 4, 50.0, cuts=[3, 6])
     assert goals[0].targets is not None
     normals = goals[0].targets[:, [2, 5, 8]]
     np.testing.assert_allclose(normals[:, 0], [0.0] * 3 + [1.0] * 3 + [0.0] * 3, atol=1e-12)

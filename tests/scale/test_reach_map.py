@@ -12,9 +12,10 @@ import pytest
 
 import poise
 from poise.batch import maps, places
-from poise.batch.orientations import orient, spread_directions
+from poise.batch.orientations import orient
 from poise.errors import FormatError, InvalidValue, ModelMismatch, NameNotFound, PoiseError, ShapeMismatch
 from poise.goals import Reach
+from poise.spatial.directions import spread_directions
 
 UR5E, PANDA, PLANAR = poise.load("ur5e"), poise.load("panda"), poise.load("planar3")
 SHARES = ("reached", "proved", "undecided")

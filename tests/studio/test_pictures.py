@@ -10,11 +10,12 @@ import pytest
 import poise
 from poise.errors import InvalidValue
 from poise.goals import Balance, CenterOfMass, Distance, LookAt, OnPlane, Range, Reach, Rest
+from poise.model.geometry.convex_hull import find_ring
 from poise.model.geometry.shapes import Box, Cylinder, Mesh, Sphere
 from poise.pictures import Camera
 from poise.pictures.body.solids import find_solids
 from poise.pictures.maps.faces import find_faces, group_faces
-from poise.pictures.marks import find_hull_corners, find_marks, outline_hull
+from poise.pictures.marks import find_marks, outline_hull
 from poise.solvers import race
 
 HUMANOID = poise.load("humanoid")
@@ -141,9 +142,9 @@ def test_limbs_meet_in_one_thickness() -> None:
 
 def test_a_hull_has_the_outer_corners_only() -> None:
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.5], [0.5, 0]], dtype=float)
-    assert sorted(find_hull_corners(square)) == [0, 1, 2, 3]
-    assert find_hull_corners(square[:1]) == [0]
-    assert sorted(find_hull_corners(square[:2])) == [0, 1]
+    assert sorted(find_ring(square)) == [0, 1, 2, 3]
+    assert find_ring(square[:1]) == [0]
+    assert sorted(find_ring(square[:2])) == [0, 1]
     assert np.allclose(outline_hull(np.insert(square, 1, 7.0, axis=1), 1, 0.5)[:, 1], 0.5)
 
 

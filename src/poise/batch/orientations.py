@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import pi, sqrt
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -11,21 +11,11 @@ from poise.arrays import Floats
 from poise.batch.solution import copy_to_host
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.spatial.arrays import read_reals
+from poise.spatial.directions import spread_directions
 
-__all__ = ["MOST_DIRECTIONS", "orient", "read_directions", "spread_directions"]
+__all__ = ["MOST_DIRECTIONS", "orient", "read_directions"]
 
 MOST_DIRECTIONS = 1 << 20
-
-
-def spread_directions(count: int) -> Floats:
-    """Return unit vectors spread evenly over the sphere, (count, 3): a spherical Fibonacci lattice.
-
-    z_i = 1 - (2 i + 1) / n, and the azimuth grows by the golden angle, pi (3 - sqrt 5).
-    """
-    i = np.arange(count)
-    z = 1.0 - (2.0 * i + 1.0) / max(count, 1)
-    around, out = pi * (3.0 - sqrt(5.0)) * i, np.sqrt(np.maximum(1.0 - z * z, 0.0))
-    return np.stack([out * np.cos(around), out * np.sin(around), z], axis=1)
 
 
 def orient(directions: Floats, turns: int, axis: Floats) -> Floats:

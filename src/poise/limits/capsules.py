@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.kinematics.parts import find_rigid_parts
-from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
+from poise.limits.skeleton import BodyCapsule, cover_missing, list_solids
 from poise.model import Model
 from poise.model.geometry.capsule_cover import cover_with_capsules
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
@@ -30,15 +29,10 @@ Pairs = NDArray[np.int64]
 @keep_with_model
 def body_capsules(model: Model) -> tuple[BodyCapsule, ...]:
     """Return all capsules of a body."""
-    solids = [shape for shape in model.shapes if shape.use in ("both", "collision")]
-    if not solids:
-        return tuple(make_skeleton_capsules(model))
+    solids = list_solids(model)
     found = [cover_solid(shape) for shape in solids if not isinstance(shape.shape, Mesh)]
     found += cover_meshes(model, [shape for shape in solids if isinstance(shape.shape, Mesh)])
-    parts = find_rigid_parts(model)
-    served = {parts[model.frame(capsule.frame).name] for capsule in found}
-    lost = {parts[model.frame(shape.frame).name] for shape in solids} - served
-    return (*found, *(make_skeleton_capsules(model, lost) if lost else ()))
+    return (*found, *cover_missing(model, solids, (capsule.frame for capsule in found)))
 
 
 def cover_meshes(model: Model, meshes: list[Shape]) -> list[BodyCapsule]:

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits.capsules import BodyCapsule, cover_solid
-from poise.limits.clearance import Clearance, make_body_surfaces
+from poise.limits.clearance import Clearance
 from poise.limits.limit import LimitRow, LimitRows
-from poise.limits.surfaces import BodySurfaces
 from poise.model import Model, Object
 from poise.model.geometry.shapes import Box, Shape
 from poise.model.geometry.solids import make_triple
@@ -116,10 +115,6 @@ class ClearOfObjects(Clearance):
     def describe(self, model: Model) -> list[str]:
         """Return the pairs of the body that are left out."""
         return super().describe(self.body)
-
-    def find_body(self, model: Model) -> BodySurfaces:
-        """Return the capsules of the body alone and their pairs."""
-        return make_body_surfaces(model, self)
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
         """Return the rows of the body and the world, and one for each capsule and object."""

@@ -89,7 +89,9 @@ class Clearance(Limit):
         return SurfaceRows(body, regions, make_region_rows(regions), self.distance, model.length)
 
     def find_body(self, model: Model) -> BodySurfaces:
-        """Return the capsules of the body and their pairs; kept with the model."""
+        """Return the capsules of the body and their pairs; kept with the model, unless a subclass chooses them."""
+        if type(self) is not Clearance:
+            return make_body_surfaces(model, self)
         return model.memo.look_up(
             BODIES, (self.pairs, self.distance, self.held), lambda: make_body_surfaces(model, self)
         )

@@ -11,15 +11,14 @@ the minimum translational distance between two convex polyhedra, 1986.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.limits.pairs import NEAR_STEPS, LinkPairs, name_pairs
-from poise.limits.support_points import SupportPoints, find_support_points, spread_directions
+from poise.limits.support_points import AROUND, SupportPoints, find_support_points
 from poise.model import Model
 from poise.model.memo import keep_with_model
 from poise.native import core
@@ -29,7 +28,6 @@ __all__ = ["ConvexParts", "Overlaps", "Ways", "find_convex_parts", "find_solids"
 Indices = NDArray[np.intp]
 Ways = dict[tuple[int, int], Floats]  # directions of the world by group and pose
 BLOCK_POSES = 1024  # poses measured at once
-AROUND_ALL = spread_directions()
 HULL_ERROR = 1e-3  # of L: of a solid's convex hull
 REST_DEPTH = 1e-3  # of L: deeper overlaps at rest are due to the shapes
 DEEP = 3e-3  # of L: for deeper overlaps, all directions are searched
@@ -37,9 +35,8 @@ TURN = 0.05  # of L: overlap that is accepted to turn a direction by one radian 
 EDGE = 3e-3  # of L: points this near to the deepest one share the contact
 
 
-@dataclass(frozen=True, eq=False)
-class Overlaps:
-    """Pairs of solids that are near each other, one row for each pair and pose.
+class Overlaps(np.recarray[Any, Any]):
+    """Pairs of solids that are near each other, one row for each pair and pose; `NearRow` of `bind/hulls.cpp`.
 
     Attributes:
         pair: The index of the pair, (n,), in ascending order.
@@ -61,26 +58,20 @@ class Overlaps:
     normal: Floats
     point: Floats
 
-    def select(self, rows: NDArray[np.bool_] | Indices) -> Overlaps:
-        """Return some of the rows."""
-        return Overlaps(*(getattr(self, each.name)[rows] for each in fields(self)))
-
     def drop_apart(self, margin: float) -> Overlaps:
         """Return the rows with a gap below `margin` [m]."""
-        kept = self.depth > -margin
-        return self if kept.all() else self.select(kept)
+        return self[self.depth > -margin].view(Overlaps)
+
+    def replace(self, **fields: NDArray[Any]) -> Overlaps:
+        """Return the rows with other values of some fields."""
+        out = self.copy()
+        for name, values in fields.items():
+            out[name] = values
+        return out
 
     def place(self, points: Floats) -> Floats:
         """Return points of the first solid's frame, (3,) or (n, 3), in that of the second, (n, 3) [m]."""
         return (self.turn @ points[..., None])[..., 0] + self.shift
-
-
-def concatenate(found: Sequence[Overlaps]) -> Overlaps:
-    """Return the rows of all, by pair and pose."""
-    if len(found) == 1:
-        return found[0]
-    joined = Overlaps(*(np.concatenate([getattr(each, f.name) for each in found]) for f in fields(Overlaps)))
-    return joined.select(np.lexsort((joined.pose, joined.pair)))
 
 
 class ConvexParts:
@@ -135,33 +126,29 @@ class ConvexParts:
         """
         when = np.arange(len(q)) if times is None else times
         way = np.zeros((len(self.pairs), 3)) if last is None else last
-        found = []
+        found = list[Overlaps]()
         for first in range(0, max(len(q), 1), BLOCK_POSES):
             part = slice(first, first + BLOCK_POSES)
-            T = self.model.fk(q[part])[:, self.at]
-            pair, pose, turn, shift, axes, depth, normal, way = self.hulls.find(T, margin, way)
-            rows = Overlaps(pair, pose, turn, shift, axes, depth, normal, np.zeros_like(normal))
-            if not len(pair):
-                found.append(rows)
-                continue
+            rows, way = self.hulls.find(self.model.fk(q[part])[:, self.at], margin, way)
+            rows = rows.view(Overlaps)
+            rows.pose += first
             deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
             if len(deep):
-                inside = rows.select(deep)
+                inside = rows[deep]
                 if steady:
-                    inside = self._steady(replace(inside, pose=inside.pose + first), when, before or {})
+                    self._steady(inside, when, before or {})
                 else:
-                    ways = AROUND_ALL @ inside.axes
-                    overlaps, every = self._measure(inside, ways), np.arange(len(deep))
-                    best = overlaps.argmin(axis=1)
-                    least = overlaps[every, best]
-                    better = np.where((least < inside.depth)[:, None], ways[every, best], inside.normal)
-                    inside = self._refine(replace(inside, depth=np.minimum(least, inside.depth), normal=better))
-                rows.normal[deep], rows.depth[deep] = inside.normal, inside.depth
-            points = self.hulls.points(rows.pair, rows.turn, rows.normal, EDGE * self.model.length)
-            found.append(replace(rows, pose=rows.pose + first, point=points))
+                    self._search(inside)
+                self.hulls.refine(inside)
+                rows[deep] = inside
+            self.hulls.find_points(rows, EDGE * self.model.length)
+            found.append(rows)
         if last is not None:
             last[:] = way
-        return concatenate(found)
+        if len(found) == 1:
+            return found[0]
+        joined = np.concatenate(found)
+        return joined[np.lexsort((joined["pose"], joined["pair"]))].view(Overlaps)
 
     def measure_gaps(self, T: Floats, most: float) -> Floats:
         """Return the smallest gap in each group, (groups, poses) [m]; negative if solids overlap, at most `most`.
@@ -173,43 +160,40 @@ class ConvexParts:
         out, way = np.full((int(self.groups.max(initial=-1)) + 1, len(T)), most), np.zeros((len(self.pairs), 3))
         for first in range(0, len(T), BLOCK_POSES):
             part = T[first : first + BLOCK_POSES, self.at]
-            pair, pose, *_, depth, _, way = self.hulls.find(part, most, way)
-            np.minimum.at(out, (self.groups[pair], first + pose), -depth)
+            rows, way = self.hulls.find(part, most, way)
+            np.minimum.at(out, (self.groups[rows["pair"]], first + rows["pose"]), -rows["depth"])
         return out
 
-    def _steady(self, rows: Overlaps, times: Indices, before: Ways) -> Overlaps:
-        """Return rows whose groups part in directions that turn little from pose to pose."""
+    def _search(self, rows: Overlaps) -> None:
+        """Give rows the direction of their least overlap, if it is below their depth."""
+        ways, every = AROUND @ rows.axes, np.arange(len(rows))
+        overlaps = self.hulls.overlaps(rows, ways)
+        best = overlaps.argmin(axis=1)
+        least = overlaps[every, best]
+        rows.normal = np.where((least < rows.depth)[:, None], ways[every, best], rows.normal)
+        rows.depth = np.minimum(least, rows.depth)
+
+    def _steady(self, rows: Overlaps, times: Indices, before: Ways) -> None:
+        """Give the rows of each group directions that turn little from pose to pose."""
         span = int(times[-1]) + 2  # a number is left between groups
         keys, first, of = np.unique(
             self.groups[rows.pair] * span + times[rows.pose], return_index=True, return_inverse=True
         )
-        most = np.full((len(keys), len(AROUND_ALL)), -np.inf)
-        np.maximum.at(most, of, self._measure(rows, AROUND_ALL @ rows.axes))
+        most = np.full((len(keys), len(AROUND)), -np.inf)
+        np.maximum.at(most, of, self.hulls.overlaps(rows, AROUND @ rows.axes))
         for k, row in enumerate(first.tolist()) if before else ():
             way = before.get((int(self.groups[rows.pair[row]]), int(rows.pose[row])))
             if way is not None:
                 most[k] += TURN * self.model.length * measure_angles(way)
         best = choose_ways(most, keys, TURN * self.model.length)
-        normal = (AROUND_ALL[best[of], None] @ rows.axes)[:, 0]
-        rows = replace(rows, normal=normal, depth=self._measure(rows, normal[:, None])[:, 0])
-        return self._refine(rows)
-
-    def _measure(self, rows: Overlaps, ways: Floats) -> Floats:
-        """Return the overlaps (n, d) along directions (n, d, 3) of the second solids' frames [m]."""
-        return np.asarray(self.hulls.overlaps(rows.pair, rows.turn, rows.shift, ways))
-
-    def _refine(self, rows: Overlaps) -> Overlaps:
-        """Return the least overlaps near the directions of rows."""
-        depth, normal = self.hulls.refine(rows.pair, rows.turn, rows.shift, rows.depth, rows.normal)
-        return replace(rows, depth=depth, normal=normal)
+        rows.normal = (AROUND[best[of], None] @ rows.axes)[:, 0]
+        rows.depth = self.hulls.overlaps(rows, rows.normal[:, None])[:, 0]
 
     def follow(self, rows: Overlaps, q: Floats) -> Overlaps:
         """Return rows of single poses in a new pose (nq,): contacts keep their points and planes."""
-        T = self.model.fk(q)[self.at]
-        turn, shift, axes, depth = self.hulls.follow(
-            T, rows.pair, rows.turn, rows.shift, rows.depth, rows.normal, rows.point
-        )
-        return replace(rows, turn=turn, shift=shift, axes=axes, depth=depth)
+        out = rows.copy()
+        self.hulls.follow(out, self.model.fk(q)[self.at])
+        return out
 
     def displace(
         self, q: Floats, rows: Overlaps, columns: Indices, moved: Floats, wanted: Floats, weight: float
@@ -224,9 +208,7 @@ class ConvexParts:
             wanted: The displacement without overlaps; the result is the nearest one that ends them.
             weight: The cost of a depth [1 / m], relative to a displacement.
         """
-        contacts = rows.pair, rows.turn, rows.shift, rows.axes, rows.depth, rows.normal, rows.point
-        body = self.model.native_body
-        return np.asarray(self.hulls.displace(body, q, *contacts, columns, moved, wanted, weight**-2))
+        return np.asarray(self.hulls.displace(self.model.native_body, q, rows, columns, moved, wanted, weight**-2))
 
     def list_ways(self, rows: Overlaps) -> Ways:
         """Return the directions of the world in which groups part in each pose: those of their deepest pairs."""
@@ -288,7 +270,7 @@ def choose_ways(overlaps: Floats, keys: Indices, turn: float) -> Indices:
     """
     if len(keys) == 1:
         return np.asarray(overlaps.argmin(axis=1))
-    angles = np.array([measure_angles(way) for way in AROUND_ALL])
+    angles = np.array([measure_angles(way) for way in AROUND])
     before, cost = np.tile(np.arange(len(angles)), (len(keys), 1)), overlaps[0]
     out, follows = np.zeros(len(keys), dtype=np.intp), np.diff(keys, prepend=-2) == 1
     ends = {}
@@ -307,5 +289,5 @@ def choose_ways(overlaps: Floats, keys: Indices, turn: float) -> Indices:
 
 def measure_angles(way: Floats) -> Floats:
     """Return the angles between a unit vector and all directions [rad]."""
-    out: Floats = np.arccos(np.clip(AROUND_ALL @ way, -1.0, 1.0))
+    out: Floats = np.arccos(np.clip(AROUND @ way, -1.0, 1.0))
     return out

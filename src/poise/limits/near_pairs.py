@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.limits.capsules import capsule_distances
-from poise.limits.clearance import Clearance, make_body_surfaces
+from poise.limits.clearance import Clearance
 from poise.limits.surfaces import BodySurfaces
 from poise.model import Model
 
@@ -35,10 +35,6 @@ class NearClearance(Clearance):
     def index_pairs(self, model: Model) -> NDArray[np.int64]:
         """Return the indices of the capsules to keep apart, (m, 2)."""
         return np.array(self.near, dtype=np.int64).reshape(-1, 2)
-
-    def find_body(self, model: Model) -> BodySurfaces:
-        """Return the capsules of the body and the remaining pairs."""
-        return make_body_surfaces(model, self)
 
 
 def find_near_pairs(model: Model, clearance: Clearance, q: Floats, margin: float) -> NDArray[np.int64]:

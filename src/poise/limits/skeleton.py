@@ -14,6 +14,7 @@ frames, and do not reach below the lowest frame of the rest pose. Massless ances
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +22,11 @@ import numpy as np
 from poise.arrays import Floats, Triple
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
+from poise.model.geometry.shapes import Shape
 from poise.model.geometry.solids import make_triple
 from poise.model.joints.joint import Joint
 
-__all__ = ["BodyCapsule", "find_water_radius", "make_skeleton_capsules"]
+__all__ = ["BodyCapsule", "cover_missing", "find_water_radius", "list_solids", "make_skeleton_capsules"]
 
 
 WATER = 1000.0  # [kg/m^3]
@@ -170,6 +172,21 @@ class Skeleton:
         near = near or [self.parents.get(part or "")]
         thick = [self.radius(other) for other in near if other is not None and self.mass(other) > 0.0]
         return min(max(thick), longest / 2, most) if thick else min(SLENDER * longest, most)
+
+
+def cover_missing(model: Model, solids: Collection[Shape], covered: Iterable[str]) -> list[BodyCapsule]:
+    """Return capsules around the bones of the parts that have solids, but none on a frame that is covered.
+
+    Without solids, every part has capsules around its bones.
+    """
+    parts = find_rigid_parts(model)
+    lost = {parts[shape.frame] for shape in solids} - {parts[frame] for frame in covered}
+    return make_skeleton_capsules(model, lost if solids else None) if lost or not solids else []
+
+
+def list_solids(model: Model) -> list[Shape]:
+    """Return the collision shapes of a body."""
+    return [shape for shape in model.shapes if shape.use != "visual"]
 
 
 def find_water_radius(mass: float, length: float) -> float:

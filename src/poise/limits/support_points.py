@@ -1,7 +1,7 @@
 """Support points: the points of a body that can touch a plane, and the limit that keeps them on one side of it.
 
 A convex shape touches a plane at its support point in the direction of the plane. Spheres and capsules are balls around
-their ends, boxes and cylinders have their corners and rims, and a mesh has the vertices that are extreme in DIRECTIONS
+their ends, boxes and cylinders have their corners and rims, and a mesh has the vertices that are extreme in many
 directions, which is exact to a few millimetres for parts of a person's size. Parts without readable shapes have the
 capsules of their bones (`poise.limits.skeleton`). Unlike the capsules that contain a mesh, support points are on it, so
 that a body rests on a floor and not above it.
@@ -14,22 +14,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.arrays import Floats
-from poise.kinematics.parts import find_rigid_parts
 from poise.limits.capsules import cover_solid
-from poise.limits.clearance import Clearance, make_body_surfaces
-from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
-from poise.limits.surfaces import BodySurfaces
+from poise.limits.clearance import Clearance
+from poise.limits.skeleton import BodyCapsule, cover_missing, list_solids
 from poise.model import Model
 from poise.model.geometry.shapes import Capsule, Mesh, Shape, Sphere
 from poise.model.geometry.solids import make_triple
 from poise.model.geometry.surfaces import SurfaceReader, open_surfaces
 from poise.model.geometry.triangles import triangulate
 from poise.model.memo import keep_with_model
+from poise.spatial.directions import spread_directions
 
-__all__ = ["PointClearance", "SupportPoints", "find_support_points", "pair_points", "spread_directions", "thin_points"]
+__all__ = ["AROUND", "PointClearance", "SupportPoints", "find_support_points", "pair_points", "thin_points"]
 
-DIRECTIONS = 64  # in which the extreme vertices of a mesh are found: 25 degrees apart
-MANY_DIRECTIONS = 1000  # in which a hull with an error is checked: 6 degrees apart
+AXES = np.concatenate([np.eye(3), -np.eye(3)])
+MIRROR = (1.0, -1.0, 1.0)
+AROUND = np.concatenate([spread_directions(64, 0.5) * MIRROR, AXES])  # of extreme vertices: 25 degrees apart
+MANY = np.concatenate([spread_directions(1000, 0.5) * MIRROR, AXES])  # to check a hull: 6 degrees apart
 THIN = 3  # of these directions, every third one serves for few points
 
 
@@ -60,10 +61,6 @@ class PointClearance(Clearance):
         """Return the given balls and segments."""
         return self.points
 
-    def find_body(self, model: Model) -> BodySurfaces:
-        """Return the given balls and segments for the kernels."""
-        return make_body_surfaces(model, self)
-
 
 @keep_with_model
 def find_support_points(model: Model, error: float | None = None) -> tuple[SupportPoints, ...]:
@@ -71,12 +68,9 @@ def find_support_points(model: Model, error: float | None = None) -> tuple[Suppo
 
     With an `error` [m], as many vertices are chosen that their convex hull is exact to within it.
     """
-    solids, reader = [shape for shape in model.shapes if shape.use in ("both", "collision")], open_surfaces(model)
+    solids, reader = list_solids(model), open_surfaces(model)
     found = [each for shape in solids if (each := touch(shape, reader, error)) is not None]
-    parts = find_rigid_parts(model)
-    served = {parts[each.frame] for each in found}
-    lost = None if not solids else {parts[shape.frame] for shape in solids} - served
-    bones = make_skeleton_capsules(model, lost) if lost is None or lost else []
+    bones = cover_missing(model, solids, (each.frame for each in found))
     return (*found, *(make_ball_ends(capsule, solid=False) for capsule in bones))
 
 
@@ -93,7 +87,7 @@ def touch(shape: Shape, reader: SurfaceReader, error: float | None) -> SupportPo
         triangles = triangulate(shape.shape)
         assert triangles is not None, "only meshes have no triangles"
         vertices = np.asarray(shape.offset.apply(triangles[0]))
-    points = vertices[np.unique(np.argmax(vertices @ spread_directions().T, axis=0))]
+    points = vertices[np.unique(np.argmax(vertices @ AROUND.T, axis=0))]
     points = points if error is None else add_corners(points, vertices, error)
     return SupportPoints(shape.frame, points, np.zeros(len(points)), solid=True)
 
@@ -101,13 +95,12 @@ def touch(shape: Shape, reader: SurfaceReader, error: float | None) -> SupportPo
 def add_corners(points: Floats, vertices: Floats, error: float) -> Floats:
     """Return points of a hull and further vertices, the farthest outside first, until all are inside to within `error`.
 
-    The distance is measured in MANY_DIRECTIONS directions.
+    The distance is measured in the directions MANY.
     """
-    around = spread_directions(MANY_DIRECTIONS)
-    blocks = np.array_split(around, 10)
+    blocks = np.array_split(MANY, 10)
     outer = vertices[np.unique(np.concatenate([np.argmax(ways @ vertices.T, axis=1) for ways in blocks]))]
-    heights = outer @ around.T
-    most, own = heights.max(axis=0), (points @ around.T).max(axis=0)
+    heights = outer @ MANY.T
+    most, own = heights.max(axis=0), (points @ MANY.T).max(axis=0)
     chosen = list[int]()
     while (missing := most - own).max() > error:
         chosen.append(int(heights[:, int(missing.argmax())].argmax()))
@@ -117,7 +110,7 @@ def add_corners(points: Floats, vertices: Floats, error: float) -> Floats:
 
 def thin_points(part: SupportPoints) -> SupportPoints:
     """Return about a third of the support points of a part: those that are extreme in every third direction."""
-    kept = np.unique(np.argmax(part.points @ spread_directions()[::THIN].T + part.radius[:, None], axis=0))
+    kept = np.unique(np.argmax(part.points @ AROUND[::THIN].T + part.radius[:, None], axis=0))
     return SupportPoints(part.frame, part.points[kept], part.radius[kept], part.solid)
 
 
@@ -125,17 +118,6 @@ def make_ball_ends(capsule: BodyCapsule, *, solid: bool) -> SupportPoints:
     """Return the balls at the ends of a capsule, a single one for a sphere."""
     ends = np.array([capsule.a] if capsule.a == capsule.b else [capsule.a, capsule.b])
     return SupportPoints(capsule.frame, ends, np.full(len(ends), capsule.radius), solid)
-
-
-def spread_directions(count: int = DIRECTIONS) -> Floats:
-    """Return unit vectors spread evenly over a sphere, a Fibonacci lattice, and those along the axes."""
-    k = np.arange(count) + 0.5
-    z, turn = 1.0 - 2.0 * k / count, np.pi * (1.0 + np.sqrt(5.0)) * k
-    across = np.sqrt(1.0 - z * z)
-    out: Floats = np.concatenate(
-        [np.stack([across * np.cos(turn), across * np.sin(turn), z], axis=1), np.eye(3), -np.eye(3)]
-    )
-    return out
 
 
 def pair_points(frame: str, points: Floats, radius: Floats) -> list[BodyCapsule]:

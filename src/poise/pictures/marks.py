@@ -12,6 +12,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.goals.goal import ANGULAR, BALANCE, COM, LOOK, POSE, POSITION, GoalRows
+from poise.model.geometry.convex_hull import find_ring
 from poise.solvers.solution import Solution
 
 __all__ = ["MISSED", "REACHED", "GoalMark", "find_marks", "outline_hull"]
@@ -114,24 +115,5 @@ def mark_balance(solution: Solution, name: str, rows: GoalRows, served: bool) ->
 def outline_hull(points: Floats, up: int, height: float) -> Floats:
     """Return the corners of the convex hull of points seen along `up`, at one height, (n, 3)."""
     flat = np.delete(points, up, axis=1)
-    corners = flat[find_hull_corners(flat)]
+    corners = flat[find_ring(flat)]
     return np.insert(corners, up, height, axis=1)
-
-
-def find_hull_corners(flat: Floats) -> list[int]:
-    """Return the indices of the hull's corners, counter-clockwise (Andrew's monotone chain)."""
-    order = sorted(range(len(flat)), key=lambda k: (flat[k, 0], flat[k, 1]))
-    hull: list[int] = []
-    for chain in (order, order[::-1]):
-        start = len(hull)
-        for k in chain:
-            while len(hull) - start >= 2 and measure_turn(flat[hull[-2]], flat[hull[-1]], flat[k]) <= 0:
-                hull.pop()
-            hull.append(k)
-        hull.pop()
-    return hull or order[:1]
-
-
-def measure_turn(a: Floats, b: Floats, c: Floats) -> float:
-    """Return twice the signed area of a triangle."""
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))

@@ -15,6 +15,8 @@ from poise.arrays import Floats
 from poise.model.geometry.solid_grid import HALF_DIAGONAL, SolidGrid, split_triangles
 from poise.model.geometry.triangles import merge_points
 from poise.model.memo import keep_by_content
+from poise.native import core
+from poise.spatial.directions import place_on_spiral
 
 __all__ = ["CoverCapsule", "cover_with_capsules"]
 
@@ -23,11 +25,11 @@ ALLOWED = 0.1  # excess of a capsule over the convex hull of its part that is no
 SIDE = 1.0 / 16.0  # longest side of a triangle, relative to the extent
 CELL = 1.0 / 32.0  # edge of a cell of the grid on which the excess is measured, relative to the extent
 DIRECTIONS = 40
+AROUND = place_on_spiral((np.arange(DIRECTIONS) + 0.5) / DIRECTIONS)  # over a half-sphere
+TWICE = place_on_spiral((np.arange(2 * DIRECTIONS) + 0.5) / (2 * DIRECTIONS))
 NARROWER = (0.25, 0.05)  # widths of the cones in which a direction is refined [rad]
 RADII = np.linspace(1.0, 1.5, 16)  # tried for a capsule, relative to the radius of the enclosing cylinder
 STEPS = 40  # of the iteration towards the smallest enclosing circle
-WORST = 200  # cells whose distance from the surface is computed exactly
-MOST_POINTS = 5_000  # corners that the distance is measured from
 ROUNDING = 1e-12  # relative
 
 
@@ -93,7 +95,7 @@ def cut(part: CoverPart, side: float) -> list[CoverPart]:
 
 def enclose(points: Floats) -> CoverPart:
     """Return points with a capsule around all of them, the tightest in some directions."""
-    directions = np.concatenate([spread_directions(DIRECTIONS), np.eye(3), np.linalg.eigh(np.cov(points.T))[1].T])
+    directions = np.concatenate([AROUND, np.eye(3), np.linalg.eigh(np.cov(points.T))[1].T])
     capsule, excess, _ = fit_capsule(find_outer(points), directions)
     return CoverPart(points, capsule, excess)
 
@@ -102,22 +104,15 @@ def refine(part: CoverPart) -> CoverCapsule:
     """Return a tighter capsule around all points of a part, in a direction near that of its capsule."""
     outer, best = find_outer(part.points), (part.capsule, part.excess, part.capsule.b - part.capsule.a)
     for width in NARROWER if best[2].any() else ():
-        near = best[2] / np.linalg.norm(best[2]) + width * spread_directions(DIRECTIONS)
+        near = best[2] / np.linalg.norm(best[2]) + width * AROUND
         best = min(best, fit_capsule(outer, near), key=lambda found: found[1])
     return best[0].grow(part.points)
 
 
 def find_outer(points: Floats) -> Floats:
     """Return the farthest points in some directions."""
-    heights = spread_directions(2 * DIRECTIONS) @ points.T
+    heights = TWICE @ points.T
     return np.asarray(points[np.unique([heights.argmax(axis=1), heights.argmin(axis=1)])])
-
-
-def spread_directions(count: int) -> Floats:
-    """Return unit vectors spread over a half-sphere, (count, 3), on a spiral."""
-    height, turn = (np.arange(count) + 0.5) / count, np.arange(count) * np.pi * (3.0 - np.sqrt(5.0))
-    across = np.sqrt(1.0 - height**2)
-    return np.stack([across * np.cos(turn), across * np.sin(turn), height], axis=1)
 
 
 def fit_capsule(points: Floats, directions: Floats) -> tuple[CoverCapsule, float, Floats]:
@@ -134,8 +129,7 @@ def fit_capsule(points: Floats, directions: Floats) -> tuple[CoverCapsule, float
     reach = np.sqrt(np.maximum(radii[..., None] ** 2 - far**2, 0.0))  # (k, m, n)
     a, b = (heights + reach).min(axis=2), (heights - reach).max(axis=2)
     a, b = np.minimum(a, 0.5 * (a + b)), np.maximum(b, 0.5 * (a + b))
-    around = spread_directions(DIRECTIONS)
-    around = np.concatenate([around, -around])
+    around = np.concatenate([AROUND, -AROUND])
     along, aside = around @ units.T, around @ centers.T  # (d, m)
     support = aside + np.maximum(a[:, None] * along, b[:, None] * along) + radii[:, None]
     excess = (support - (points @ around.T).max(axis=0)[:, None]).max(axis=1)  # (k, m)
@@ -160,22 +154,20 @@ def find_circles(points: Floats) -> Floats:
 def measure_excess(triangles: Floats, capsules: list[CoverCapsule], edge: float) -> float:
     """Return a bound of the distance of the points of capsules from a solid [m], for cells with the given edge.
 
-    It is computed at the centres of cells outside: for the farthest ones from corners of triangles, for the others from
-    the cells of the solid.
+    It is computed at the centres of cells outside, from the nearest corner of a triangle; those whose distance from the
+    cells of the solid shows that they are nearer than others are left out.
     """
     ends = np.array([(c.a, c.b) for c in capsules])
     reach = np.array([c.radius for c in capsules])[:, None, None]
     low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
     over = np.concatenate([low - (ends - reach).min(axis=(0, 1)), (ends + reach).max(axis=(0, 1)) - high])
     grid = SolidGrid(triangles, edge, float(over.max()))
-    centers, slack = grid.find_centers(grid.outside), HALF_DIAGONAL * edge
+    centers, slack = grid.find_centers(grid.outside), float(HALF_DIAGONAL * edge)
     far = grid.measure_distances(~grid.outside)[grid.outside]
     covered = np.logical_or.reduce([c.measure_distances(centers) <= c.radius + slack for c in capsules])
-    order = np.flatnonzero(covered)[np.argsort(far[covered])[::-1]]
-    if not len(order):
-        return float(slack)
-    points, worst = triangles[:: 1 + len(triangles) // MOST_POINTS, 0], centers[order[:WORST]]
-    nearest = points[((points * points).sum(axis=1) - 2.0 * worst @ points.T).argmin(axis=1)]
-    farthest = float(np.linalg.norm(worst - nearest, axis=1).max())
-    rest = far[order[WORST:]].max(initial=0.0) + 2.0 * slack
-    return max(farthest, float(rest)) + float(slack)
+    tree, farthest = core.Points(triangles[:, 0]), 0.0
+    for k in np.flatnonzero(covered)[np.argsort(far[covered])[::-1]]:
+        if far[k] + 2.0 * slack <= farthest:
+            break
+        farthest = max(farthest, float(tree.find(centers[k], 1)[1][0]))
+    return farthest + slack

@@ -14,7 +14,7 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.model.geometry.triangles import is_closed, merge_points
 
-__all__ = ["ConvexHull", "find_hull"]
+__all__ = ["ConvexHull", "find_hull", "find_ring"]
 
 Indices = NDArray[np.int64]
 ROUNDING = (1e-12, 1e-10, 1e-8, 1e-6)  # relative to the extent: heights that count as zero, tried in this order
@@ -89,22 +89,29 @@ def fan_polygon(points: Floats, plane: list[int]) -> list[list[int]]:
     one, two, three = points[plane]
     x = (two - one) / np.linalg.norm(two - one)
     y = np.cross(np.cross(x, three - one), x)
-    flat = np.stack([points @ x, points @ (y / np.linalg.norm(y))], axis=1)
-    order = np.lexsort(flat.T[::-1]).tolist()
-    ring: list[int] = []
-    for side in (order, order[::-1]):  # monotone chains
-        chain: list[int] = []
-        for k in side:
-            while len(chain) > 1 and cross(flat[chain[-1]] - flat[chain[-2]], flat[k] - flat[chain[-2]]) <= 0.0:
-                chain.pop()
-            chain.append(k)
-        ring += chain[:-1]
+    ring = find_ring(np.stack([points @ x, points @ (y / np.linalg.norm(y))], axis=1))
     return [[ring[0], ring[k], ring[k + 1]] for k in range(1, len(ring) - 1)]
 
 
-def cross(a: Floats, b: Floats) -> float:
-    """Return the cross product of two vectors in a plane."""
-    return float(a[0] * b[1] - a[1] * b[0])
+def find_ring(flat: Floats) -> list[int]:
+    """Return the indices of the corners of the hull of points in a plane (n, 2), counter-clockwise.
+
+    Source: A. Andrew, Another efficient algorithm for convex hulls in two dimensions, 1979: monotone chains.
+    """
+    order, points, ring = np.lexsort(flat.T[::-1]).tolist(), flat.tolist(), list[int]()
+    for side in (order, order[::-1]):
+        chain: list[int] = []
+        for k in side:
+            while len(chain) > 1 and measure_turn(points[chain[-2]], points[chain[-1]], points[k]) <= 0.0:
+                chain.pop()
+            chain.append(k)
+        ring += chain[:-1]
+    return ring or order[:1]
+
+
+def measure_turn(a: list[float], b: list[float], c: list[float]) -> float:
+    """Return twice the signed area of a triangle in a plane."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
 def grow_hull(points: Floats, start: list[int], rounding: float) -> Indices:

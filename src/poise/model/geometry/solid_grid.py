@@ -6,15 +6,18 @@ a cell of the surface. A surface with holes is therefore closed as long as they 
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 
-__all__ = ["HALF_DIAGONAL", "SolidGrid", "estimate_pieces", "split_triangles"]
+__all__ = ["HALF_DIAGONAL", "SolidGrid", "estimate_pieces", "find_highest", "split_triangles"]
 
 Flags = NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
 
 HALF_DIAGONAL = np.sqrt(3.0) / 2.0  # of a cell, in edges
 ROUNDING = 1e-6  # in edges
@@ -55,7 +58,7 @@ class SolidGrid:
         for each in touched:
             walls[each] = True
         self.outside = flood(walls)
-        near = dilate(self.outside)
+        near = find_highest(self.outside)
         self.inside = ~near
         self.triangles = triangles[np.logical_or.reduce([near[each] for each in touched])]
 
@@ -103,14 +106,14 @@ def split_triangles(corners: Floats, longest: float) -> Floats:
     return np.concatenate(done) if done else rest
 
 
-def dilate(cells: Flags) -> Flags:
-    """Return the marked cells and their 26 neighbours."""
-    out = cells.copy()
+def find_highest(values: NDArray[Number]) -> NDArray[Number]:
+    """Return the largest value among each cell and its 26 neighbours; of flags, whether one is set."""
+    out = values.copy()
     for axis in range(3):
         across = np.moveaxis(out, axis, 0)
         start = across.copy()
-        across[1:] |= start[:-1]
-        across[:-1] |= start[1:]
+        np.maximum(across[1:], start[:-1], out=across[1:])
+        np.maximum(across[:-1], start[1:], out=across[:-1])
     return out
 
 

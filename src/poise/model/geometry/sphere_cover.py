@@ -16,18 +16,22 @@ Source of the greedy cover: V. Chvatal, A greedy heuristic for the set-covering 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.model.geometry.point_boxes import PointBoxes, Rows, measure_squares, split_rows, sum_squares
-from poise.model.geometry.solid_grid import HALF_DIAGONAL, SolidGrid
+from poise.model.geometry.solid_grid import HALF_DIAGONAL, SolidGrid, find_highest
 from poise.model.geometry.triangles import merge_points
 from poise.model.memo import keep_by_content
+from poise.native import core
 
 __all__ = ["CELL", "cover_with_spheres"]
+
+Rows = NDArray[np.int64]
+Balls = Floats  # (n, 4): their centres, and the distance of each centre from the surface [m]
 
 CELL = 0.75  # edge of a cell and longest side of a triangle, relative to the error
 MOST_CANDIDATES = (1_000, 1_200, 300)  # ridges, other cells, corners
@@ -44,21 +48,6 @@ FINE = 8  # blocks that get all candidates each
 ROUNDING = 1e-7  # relative
 
 
-class Balls(NamedTuple):
-    """Balls: their centres (n, 3), and the distance of each centre from the surface (n,) [m]."""
-
-    centers: Floats
-    depths: Floats
-
-    def join(self, others: Balls) -> Balls:
-        """Return these balls and others."""
-        return Balls(np.concatenate([self.centers, others.centers]), np.concatenate([self.depths, others.depths]))
-
-    def take(self, rows: Rows) -> Balls:
-        """Return some of the balls."""
-        return Balls(self.centers[rows], self.depths[rows])
-
-
 class Elements:
     """The pieces of a solid that the spheres must contain.
 
@@ -71,9 +60,16 @@ class Elements:
         self.corners, self.sizes = corners, sizes
 
     @cached_property
-    def boxes(self) -> PointBoxes:
-        """The pieces in boxes."""
-        return PointBoxes.make(self.corners, BOX)
+    def boxes(self) -> list[tuple[Rows, Floats, Floats]]:
+        """The pieces in boxes, with the lowest and highest coordinates of each."""
+        boxes = [(rows, self.corners[rows]) for rows in split_rows(self.corners[:, 0], BOX)]
+        return [(rows, corners.min(axis=(0, 1)), corners.max(axis=(0, 1))) for rows, corners in boxes]
+
+    def list_reached(self, centers: Floats, radii: Floats) -> Iterator[tuple[Rows, Rows]]:
+        """Yield the pieces of each box, and the balls that reach it."""
+        for rows, low, high in self.boxes:
+            gaps = np.maximum(np.maximum(low - centers, centers - high), 0.0)
+            yield rows, np.flatnonzero(sum_squares(gaps) <= radii**2)
 
     def take(self, rows: Rows) -> Elements:
         """Return some of the pieces."""
@@ -95,6 +91,7 @@ class SphereCover:
         error: The largest allowed excess [m].
         whole: All pieces.
         balls: The balls.
+        surface: The corners of its triangles, (n, 3) [m].
     """
 
     def __init__(self, grid: SolidGrid, error: float) -> None:
@@ -103,28 +100,28 @@ class SphereCover:
         sizes = np.repeat([0.0, HALF_DIAGONAL * grid.edge], [len(grid.triangles), len(cells)])
         self.whole = Elements(np.concatenate([grid.triangles, cells]), sizes)
         near = (grid.triangles[rows].reshape(-1, 3) for rows in split_rows(grid.triangles[:, 0], BOX))
-        self.surface = PointBoxes.make(np.concatenate([merge_points(each)[0] for each in near])[:, None], BOX // 4)
+        self.surface = np.concatenate([merge_points(each)[0] for each in near])
+        self.tree = core.Points(self.surface)
         self.balls = self.make_balls(np.zeros((0, 3)))
 
     def make_balls(self, centers: Floats) -> Balls:
         """Return balls around centres; those that are not in a cell inside have no depth."""
         depths, inside = np.zeros(len(centers)), self.grid.find_inside(centers)
         depths[inside] = self.measure_depths(centers[inside])[1]
-        return Balls(centers, depths)
+        return np.column_stack([centers, depths])
 
     def measure_depths(self, centers: Floats) -> tuple[Floats, Floats]:
         """Return the corner nearest to each centre (k, 3), and a lower bound of its distance from the surface [m]."""
-        nearest = self.surface.find_nearest(centers)
+        nearest = self.surface[np.array([self.tree.find(center, 1)[0][0] for center in centers], np.int64)]
         squares = sum_squares(nearest - centers)
         return nearest, np.sqrt(np.maximum(squares - self.grid.edge**2 / 3.0, 0.0))
 
     def find_missed(self, elements: Elements, balls: Balls) -> Rows:
         """Return the pieces that are in none of the balls."""
-        missed, radii = np.ones(len(elements.sizes), np.bool_), balls.depths + self.error
-        for box, rows in enumerate(elements.boxes.rows):
-            near = elements.boxes.find_reached(box, balls.centers, radii)
+        missed, centers, radii = np.ones(len(elements.sizes), np.bool_), balls[:, :3], balls[:, 3] + self.error
+        for rows, near in elements.list_reached(centers, radii):
             if len(near):
-                needs = elements.take(rows).measure_needs(balls.centers[near])
+                needs = elements.take(rows).measure_needs(centers[near])
                 missed[rows] = (needs > radii[near]).all(axis=1)
         return np.flatnonzero(missed)
 
@@ -144,7 +141,7 @@ class SphereCover:
             return left
         balls = self.make_balls(candidates)
         parts = np.array_split(np.arange(len(candidates)), 1 + len(candidates) * len(sample.sizes) // CHUNK)
-        radii = balls.depths + self.error
+        radii = balls[:, 3] + self.error
         contains = np.concatenate([sample.measure_needs(candidates[p]) <= radii[p] for p in parts], axis=1)
         gains, rest, order = contains.sum(axis=0, dtype=np.int64), np.ones(len(contains), np.bool_), []
         while gains.max(initial=0) > few * len(contains):  # ends: a gain that is taken becomes zero
@@ -152,9 +149,12 @@ class SphereCover:
             new = rest & contains[:, order[-1]]
             gains -= contains[new].sum(axis=0, dtype=np.int32)
             rest &= ~new
-        chosen = balls.take(np.array(order, np.int64))
-        self.balls = self.balls.join(chosen)
-        return left.take(self.find_missed(left, chosen))
+        return self.add_balls(balls[np.array(order, np.int64)], left)
+
+    def add_balls(self, balls: Balls, left: Elements) -> Elements:
+        """Add balls; return the pieces that are not contained then."""
+        self.balls = np.concatenate([self.balls, balls])
+        return left.take(self.find_missed(left, balls))
 
     def cover_walls(self, left: Elements) -> Elements:
         """Add balls in a regular pattern on walls that are far from the inside; return the pieces that are left."""
@@ -165,9 +165,7 @@ class SphereCover:
         order = np.lexsort((((middles - places - 0.5) ** 2).sum(axis=1), *places.T))
         first = np.diff(places[order], axis=0, prepend=np.nan).any(axis=1)
         centers = left.corners[rows[order[first]]].mean(axis=1)
-        balls = Balls(centers, np.zeros(len(centers)))
-        self.balls = self.balls.join(balls)
-        return left.take(self.find_missed(left, balls))
+        return self.add_balls(np.column_stack([centers, np.zeros(len(centers))]), left)
 
     def cover_block(self, left: Elements, share: float) -> None:
         """Add balls until all pieces of a block are contained, with a share of the candidates."""
@@ -213,10 +211,9 @@ class SphereCover:
 
         A piece belongs to the ball that stands out least for it. Balls without pieces are left out.
         """
-        centers, depths = self.balls
+        centers, depths = self.balls[:, :3], self.balls[:, 3]
         radii = np.full(len(centers), -1.0)
-        for box, rows in enumerate(self.whole.boxes.rows):
-            near = self.whole.boxes.find_reached(box, centers, depths + self.error)
+        for rows, near in self.whole.list_reached(centers, depths + self.error):
             needs, deep = self.whole.take(rows).measure_needs(centers[near]), depths[near]
             best = np.where(needs <= deep + self.error, needs - deep, np.inf).argmin(axis=1)
             np.maximum.at(radii, near[best], needs[np.arange(len(best)), best])
@@ -251,12 +248,29 @@ def draw(count: int, most: int) -> Rows:
     return np.arange(count) if count <= most else np.random.default_rng(0).choice(count, most, replace=False)
 
 
-def find_highest(values: Floats) -> Floats:
-    """Return the largest value among each cell and its 26 neighbours."""
-    out = values.copy()
-    for axis in range(3):
-        across = np.moveaxis(out, axis, 0)
-        start = across.copy()
-        np.maximum(across[1:], start[:-1], out=across[1:])
-        np.maximum(across[:-1], start[1:], out=across[:-1])
-    return out
+def split_rows(points: Floats, most: int) -> list[Rows]:
+    """Return the rows of points (n, 3) in groups of nearby ones, at most `most` in each, along a Z-order curve."""
+    if not len(points):
+        return []
+    low = points.min(axis=0)
+    width = max(float((points.max(axis=0) - low).max()), 1e-300)
+    cells, codes = ((points - low) * (1023.0 / width)).astype(np.int64), np.zeros(len(points), np.int64)
+    for bit in range(10):
+        for axis in range(3):
+            codes |= ((cells[:, axis] >> bit) & 1) << (3 * bit + axis)
+    return np.array_split(codes.argsort(kind="stable"), -(-len(points) // most))
+
+
+def sum_squares(vectors: Floats) -> Floats:
+    """Return the squared lengths of vectors (..., 3)."""
+    return np.asarray(np.einsum("...i,...i->...", vectors, vectors))
+
+
+def measure_squares(points: Floats, others: Floats) -> Floats:
+    """Return the squared distances of points (k, 3) from others (n, 3), (k, n)."""
+    middle = others.mean(axis=0)
+    points, others = points - middle, others - middle
+    left = np.column_stack([points, sum_squares(points), np.ones(len(points))])
+    right = np.column_stack([-2.0 * others, np.ones(len(others)), sum_squares(others)])
+    squares = left @ right.T
+    return np.asarray(np.maximum(squares, 0.0, out=squares))

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.limits.capsules import body_capsules
+from poise.limits.capsules import body_capsules, capsule_distances
 from poise.limits.convex_parts import ConvexParts, find_convex_parts
 from poise.limits.pairs import choose_pairs
-from poise.native import core
 
 __all__ = ["Collisions", "find_collisions"]
 
@@ -65,19 +64,11 @@ def find_collisions(clip: Motion) -> Collisions | None:
     pairs = choose_pairs(model, capsules, 0.0) if capsules else np.zeros((0, 2), dtype=np.int64)
     if not len(pairs) or not len(clip):
         return None
-    frames = [model.frames.index(model.frame(capsule.frame).name) for capsule in capsules]
-    ends, radius = np.array([(c.a, c.b) for c in capsules]), np.array([c.radius for c in capsules])
-    one, other = pairs[:, 0], pairs[:, 1]
     depths, which = np.empty(len(clip)), np.empty(len(clip), dtype=np.int64)
     for first in range(0, len(clip), BLOCK_FRAMES):
-        T = model.fk(clip.q[first : first + BLOCK_FRAMES])[:, frames]
-        x = np.einsum("fnij,nkj->fnki", T[:, :, :3, :3], ends) + T[:, :, None, :3, 3]
-        a, b, c, d = (np.ascontiguousarray(x[:, i, k].reshape(-1, 3)) for i in (one, other) for k in (0, 1))
-        gaps = core.segment_distances(a, b, c, d).reshape(len(T), -1) - radius[one] - radius[other]
-        depths[first : first + BLOCK_FRAMES], which[first : first + BLOCK_FRAMES] = (
-            -gaps.min(axis=1),
-            gaps.argmin(axis=1),
-        )
+        block = slice(first, first + BLOCK_FRAMES)
+        gaps = capsule_distances(model, capsules, pairs, clip.q[block])
+        depths[block], which[block] = -gaps.min(axis=1), gaps.argmin(axis=1)
     deepest = pairs[which[int(np.argmax(depths))]]
     return Collisions(depths * model.metres_per_unit, (capsules[deepest[0]].frame, capsules[deepest[1]].frame))
 

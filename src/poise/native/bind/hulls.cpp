@@ -7,9 +7,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
+#include <span>
 
 #include "bind/bindings.h"
+#include "bind/layout.h"
 #include "kernels/limits/contacts.h"
 #include "kernels/limits/hulls.h"
 #include "kernels/limits/separation.h"
@@ -28,11 +29,36 @@ Array shaped(nb::handle x, const char* name, std::vector<npy_intp> shape) {
   return a;
 }
 
+// two hulls that are near each other in a pose; Python reads and writes the members by name
 struct NearRow {
   std::int64_t pair, pose;
-  double turn[9], shift[3], axes[9];
-  Parting<double> at;
+  double turn[9], shift[3];  // the first one's frame in that of the second
+  double axes[9];            // of the second one's frame, in the world
+  double depth, normal[3];   // the normal is in the frame of the second
+  double point[3];           // in the frame of the first
 };
+
+NumpyArray make_rows(const std::vector<NearRow>& rows) {
+  Layout layout;
+  layout.add("pair", "i8", offsetof(NearRow, pair));
+  layout.add("pose", "i8", offsetof(NearRow, pose));
+  layout.add("turn", "(3,3)f8", offsetof(NearRow, turn));
+  layout.add("shift", "3f8", offsetof(NearRow, shift));
+  layout.add("axes", "(3,3)f8", offsetof(NearRow, axes));
+  layout.add("depth", "f8", offsetof(NearRow, depth));
+  layout.add("normal", "3f8", offsetof(NearRow, normal));
+  layout.add("point", "3f8", offsetof(NearRow, point));
+  return array_of_rows(rows, layout);
+}
+
+// the rows of an array of `make_rows`, or of a copy of some of them, in place
+std::span<NearRow> view_rows(nb::handle rows) {
+  auto* a = reinterpret_cast<PyArrayObject*>(rows.ptr());
+  const bool ours = PyArray_Check(rows.ptr()) && PyArray_TYPE(a) == NPY_VOID && PyArray_NDIM(a) == 1 &&
+                    PyArray_ITEMSIZE(a) == static_cast<npy_intp>(sizeof(NearRow)) && PyArray_ISCARRAY(a);
+  if (!ours) refuse("ShapeMismatch", "rows are not those of near pairs.");
+  return {static_cast<NearRow*>(PyArray_DATA(a)), static_cast<std::size_t>(PyArray_DIM(a, 0))};
+}
 
 // the hulls of a body, and pairs of them; a capsule around each is measured first
 class HullPairs {
@@ -63,14 +89,12 @@ class HullPairs {
   }
 
   AnyTuple find(nb::handle transforms, double margin, nb::handle last) const;
-  NumpyArray overlaps(nb::handle pair, nb::handle turn, nb::handle shift, nb::handle ways) const;
-  AnyTuple refine(nb::handle pair, nb::handle turn, nb::handle shift, nb::handle depth, nb::handle normal) const;
-  NumpyArray points(nb::handle pair, nb::handle turn, nb::handle normal, double edge) const;
-  AnyTuple follow(nb::handle transforms, nb::handle pair, nb::handle turn, nb::handle shift, nb::handle depth,
-                  nb::handle normal, nb::handle point) const;
-  NumpyArray displace(const Body& body, nb::handle q, nb::handle pair, nb::handle turn, nb::handle shift,
-                      nb::handle axes, nb::handle depth, nb::handle normal, nb::handle point, nb::handle columns,
-                      nb::handle moved, nb::handle wanted, double soft) const;
+  NumpyArray overlaps(nb::handle rows, nb::handle ways) const;
+  void refine(nb::handle rows) const;
+  void find_points(nb::handle rows, double edge) const;
+  void follow(nb::handle rows, nb::handle transforms) const;
+  NumpyArray displace(const Body& body, nb::handle q, nb::handle rows, nb::handle columns, nb::handle moved,
+                      nb::handle wanted, double soft) const;
 
  private:
   struct Solid {
@@ -87,15 +111,11 @@ class HullPairs {
     const double* x = numbers_.data() + own.first;
     return {x, x + own.count, x + 2 * own.count, x + 3 * own.count, own.count};
   }
-  const std::pair<int, int>& pair(double index) const {
-    if (!(index >= 0.0 && index < static_cast<double>(pairs_.size()))) throw std::out_of_range("pair: no such pair");
-    return pairs_[static_cast<std::size_t>(index)];
-  }
-  HullPair<double> at(const double* index, const double* turn, const double* shift) const {
-    const auto& [one, other] = pair(*index);
-    HullPair<double> out{hull(one), hull(other), {}, {}};
-    std::copy_n(turn, 9, out.turn);
-    std::copy_n(shift, 3, out.shift);
+  const std::pair<int, int>& pair(const NearRow& row) const { return pairs_.at(static_cast<std::size_t>(row.pair)); }
+  HullPair<double> at(const NearRow& row) const {
+    HullPair<double> out{hull(pair(row).first), hull(pair(row).second), {}, {}};
+    std::copy_n(row.turn, 9, out.turn);
+    std::copy_n(row.shift, 3, out.shift);
     return out;
   }
 
@@ -144,6 +164,15 @@ void relate(const double* a, const double* b, double* turn, double* shift) {
   }
 }
 
+// a point of the first hull's frame in that of the second
+void place(const NearRow& row, const double* point, double* out) {
+  for (int k = 0; k < 3; ++k) out[k] = dot(row.turn + 3 * k, point) + row.shift[k];
+}
+
+void copy_axes(const double* T, double* out) {
+  for (int k = 0; k < 9; ++k) out[k] = T[4 * (k / 3) + k % 3];
+}
+
 // `last`: for each pair the direction of the pose before, zero if unknown; updated
 void HullPairs::find_rows(const double* T, npy_intp poses, double margin, double* last,
                           std::vector<NearRow>& out) const {
@@ -171,10 +200,11 @@ void HullPairs::find_rows(const double* T, npy_intp poses, double margin, double
       const bool near = find_parting(pair, middles, margin, at);
       std::copy_n(at.normal, 3, way);
       if (!near) continue;
-      NearRow row{static_cast<std::int64_t>(p), t, {}, {}, {}, at};
+      NearRow row{static_cast<std::int64_t>(p), t, {}, {}, {}, at.depth, {}, {}};
       std::copy_n(pair.turn, 9, row.turn);
       std::copy_n(pair.shift, 3, row.shift);
-      for (int k = 0; k < 9; ++k) row.axes[k] = b[4 * (k / 3) + k % 3];
+      std::copy_n(at.normal, 3, row.normal);
+      copy_axes(b, row.axes);
       out.push_back(row);
     }
   }
@@ -197,130 +227,81 @@ void find_contact(const BallHull<double>& hull, int count, const double* n, doub
   for (int k = 0; k < 3; ++k) out[k] = (out[k] + ball * n[k]) / sum;
 }
 
-Array make_array(std::vector<npy_intp> shape, int type = NPY_DOUBLE) {
-  return Array(PyArray_SimpleNew(static_cast<int>(shape.size()), shape.data(), type));
-}
-
-// Near pairs in transforms of the solids (poses, solids, 4, 4): pair, pose, turn, shift, axes, depth, normal, and the
-// directions of all pairs in the last pose.
+// Near pairs in transforms of the solids (poses, solids, 4, 4), without their points, and the directions of all pairs in
+// the last pose.
 AnyTuple HullPairs::find(nb::handle transforms, double margin, nb::handle last) const {
   const Array T = shaped(transforms, "transforms", {-1, static_cast<npy_intp>(solids_.size()), 4, 4});
   const Array given = shaped(last, "last", {static_cast<npy_intp>(pairs_.size()), 3});
-  Array ways = make_array({given.dim(0), 3});
+  Array ways(PyArray_SimpleNew(2, given.dims(), NPY_DOUBLE));
   std::copy_n(given.data<double>(), given.size(), ways.data<double>());
   std::vector<NearRow> rows;
   {
     const nb::gil_scoped_release release;
     find_rows(T.data<double>(), T.dim(0), margin, ways.data<double>(), rows);
   }
-  const auto n = static_cast<npy_intp>(rows.size());
-  Array pair = make_array({n}, NPY_INT64), pose = make_array({n}, NPY_INT64), turn = make_array({n, 3, 3});
-  Array shift = make_array({n, 3}), axes = make_array({n, 3, 3}), depth = make_array({n}), normal = make_array({n, 3});
-  for (npy_intp i = 0; i < n; ++i) {
-    const NearRow& row = rows[static_cast<std::size_t>(i)];
-    pair.data<std::int64_t>()[i] = row.pair;
-    pose.data<std::int64_t>()[i] = row.pose;
-    std::copy_n(row.turn, 9, turn.data<double>() + 9 * i);
-    std::copy_n(row.shift, 3, shift.data<double>() + 3 * i);
-    std::copy_n(row.axes, 9, axes.data<double>() + 9 * i);
-    depth.data<double>()[i] = row.at.depth;
-    std::copy_n(row.at.normal, 3, normal.data<double>() + 3 * i);
-  }
-  return nb::make_tuple(pair.release(), pose.release(), turn.release(), shift.release(), axes.release(),
-                        depth.release(), normal.release(), ways.release());
+  return nb::make_tuple(make_rows(rows), ways.release());
 }
 
 // The overlaps (n, d) of rows along directions (n, d, 3).
-NumpyArray HullPairs::overlaps(nb::handle pair, nb::handle turn, nb::handle shift, nb::handle ways) const {
-  const Array index = shaped(pair, "pair", {-1});
-  const npy_intp n = index.dim(0);
-  const Array R = shaped(turn, "turn", {n, 3, 3}), p = shaped(shift, "shift", {n, 3}),
-              w = shaped(ways, "ways", {n, -1, 3});
-  Array out = make_array({n, w.dim(1)});
+NumpyArray HullPairs::overlaps(nb::handle rows, nb::handle ways) const {
+  const std::span<NearRow> near = view_rows(rows);
+  const Array w = shaped(ways, "ways", {static_cast<npy_intp>(near.size()), -1, 3});
+  Array out(PyArray_SimpleNew(2, w.dims(), NPY_DOUBLE));
+  const double* way = w.data<double>();
+  double* to = out.data<double>();
   {
     const nb::gil_scoped_release release;
-    for (npy_intp i = 0; i < n; ++i) {
-      const HullPair<double> own = at(index.data<double>() + i, R.data<double>() + 9 * i, p.data<double>() + 3 * i);
-      for (npy_intp k = i * w.dim(1); k < (i + 1) * w.dim(1); ++k) {
-        out.data<double>()[k] = overlap_along(own, w.data<double>() + 3 * k);
-      }
+    for (const NearRow& row : near) {
+      const HullPair<double> own = at(row);
+      for (npy_intp k = 0; k < w.dim(1); ++k, way += 3) *to++ = overlap_along(own, way);
     }
   }
   return out.release();
 }
 
-// The least overlaps near the directions of rows, and their directions.
-AnyTuple HullPairs::refine(nb::handle pair, nb::handle turn, nb::handle shift, nb::handle depth,
-                           nb::handle normal) const {
-  const Array index = shaped(pair, "pair", {-1});
-  const npy_intp n = index.dim(0);
-  const Array R = shaped(turn, "turn", {n, 3, 3}), p = shaped(shift, "shift", {n, 3});
-  const Array deep = shaped(depth, "depth", {n}), way = shaped(normal, "normal", {n, 3});
-  Array depths = make_array({n}), ways = make_array({n, 3});
-  for (npy_intp i = 0; i < n; ++i) {
-    const double* from = way.data<double>() + 3 * i;
-    Parting<double> best{{from[0], from[1], from[2]}, deep.data<double>()[i]};
-    narrow(at(index.data<double>() + i, R.data<double>() + 9 * i, p.data<double>() + 3 * i), far_away, best);
-    depths.data<double>()[i] = best.depth;
-    std::copy_n(best.normal, 3, ways.data<double>() + 3 * i);
+// Replaces the depths and normals of rows by the least overlaps near these normals.
+void HullPairs::refine(nb::handle rows) const {
+  for (NearRow& row : view_rows(rows)) {
+    Parting<double> best{{row.normal[0], row.normal[1], row.normal[2]}, row.depth};
+    narrow(at(row), far_away, best);
+    row.depth = best.depth;
+    std::copy_n(best.normal, 3, row.normal);
   }
-  return nb::make_tuple(depths.release(), ways.release());
 }
 
-// The middles of the balls of the first solids that are deepest along the directions of rows, in their frames, (n, 3).
-// Balls within about `edge` of the deepest one count.
-NumpyArray HullPairs::points(nb::handle pair, nb::handle turn, nb::handle normal, double edge) const {
-  const Array index = shaped(pair, "pair", {-1});
-  const npy_intp n = index.dim(0);
-  const Array R = shaped(turn, "turn", {n, 3, 3}), way = shaped(normal, "normal", {n, 3});
-  Array out = make_array({n, 3});
-  for (npy_intp i = 0; i < n; ++i) {
+// Writes the points of rows: the middles of the balls of the first solids that are deepest along the normals. Balls
+// within about `edge` of the deepest one count.
+void HullPairs::find_points(nb::handle rows, double edge) const {
+  for (NearRow& row : view_rows(rows)) {
     double inward[3];
-    const double *w = way.data<double>() + 3 * i, *r = R.data<double>() + 9 * i;
-    for (int k = 0; k < 3; ++k) inward[k] = -(w[0] * r[k] + w[1] * r[3 + k] + w[2] * r[6 + k]);
-    const int one = this->pair(index.data<double>()[i]).first;
-    find_contact(hull(one), solids_[static_cast<std::size_t>(one)].own, inward, edge, out.data<double>() + 3 * i);
+    turn_back(at(row), row.normal, inward);
+    const int one = pair(row).first;
+    find_contact(hull(one), solids_[static_cast<std::size_t>(one)].own, inward, edge, row.point);
   }
-  return out.release();
 }
 
-// Rows of single poses in a new pose with transforms of the solids (solids, 4, 4), in which contacts keep their points
-// and planes: turn, shift, axes and depth.
-AnyTuple HullPairs::follow(nb::handle transforms, nb::handle pair, nb::handle turn, nb::handle shift, nb::handle depth,
-                           nb::handle normal, nb::handle point) const {
+// Moves rows of single poses to a pose with transforms of the solids (solids, 4, 4): contacts keep their points and
+// planes.
+void HullPairs::follow(nb::handle rows, nb::handle transforms) const {
   const Array T = shaped(transforms, "transforms", {static_cast<npy_intp>(solids_.size()), 4, 4});
-  const Array index = shaped(pair, "pair", {-1});
-  const npy_intp n = index.dim(0);
-  const Array R = shaped(turn, "turn", {n, 3, 3}), p = shaped(shift, "shift", {n, 3});
-  const Array deep = shaped(depth, "depth", {n}), way = shaped(normal, "normal", {n, 3});
-  const Array at = shaped(point, "point", {n, 3});
-  Array turns = make_array({n, 3, 3}), shifts = make_array({n, 3}), axes = make_array({n, 3, 3}),
-        depths = make_array({n});
-  for (npy_intp i = 0; i < n; ++i) {
-    const auto& [one, other] = this->pair(index.data<double>()[i]);
-    const double *b = T.data<double>() + 16 * other, *x = at.data<double>() + 3 * i, *w = way.data<double>() + 3 * i;
-    double *to = turns.data<double>() + 9 * i, *there = shifts.data<double>() + 3 * i, gap = deep.data<double>()[i];
-    relate(T.data<double>() + 16 * one, b, to, there);
-    for (int k = 0; k < 3; ++k) {
-      const double was = dot(R.data<double>() + 9 * i + 3 * k, x) + p.data<double>()[3 * i + k];
-      gap -= w[k] * (dot(to + 3 * k, x) + there[k] - was);
-    }
-    depths.data<double>()[i] = gap;
-    for (int k = 0; k < 9; ++k) axes.data<double>()[9 * i + k] = b[4 * (k / 3) + k % 3];
+  for (NearRow& row : view_rows(rows)) {
+    const auto& [one, other] = pair(row);
+    double before[3], after[3];
+    place(row, row.point, before);
+    relate(T.data<double>() + 16 * one, T.data<double>() + 16 * other, row.turn, row.shift);
+    place(row, row.point, after);
+    for (int k = 0; k < 3; ++k) row.depth -= row.normal[k] * (after[k] - before[k]);
+    copy_axes(T.data<double>() + 16 * other, row.axes);
   }
-  return nb::make_tuple(turns.release(), shifts.release(), axes.release(), depths.release());
 }
 
 // The displacement of joints (their columns of v) nearest to `wanted` that parts the pairs of rows in pose q, which has
 // the displacement `moved`.
-NumpyArray HullPairs::displace(const Body& body, nb::handle q, nb::handle pair, nb::handle turn, nb::handle shift,
-                               nb::handle axes, nb::handle depth, nb::handle normal, nb::handle point,
-                               nb::handle columns, nb::handle moved, nb::handle wanted, double soft) const {
-  const Array index = shaped(pair, "pair", {-1}), own = shaped(columns, "columns", {-1});
-  const npy_intp n = index.dim(0), c = own.dim(0);
-  const Array x = shaped(q, "q", {body.n_q}), R = shaped(turn, "turn", {n, 3, 3}), p = shaped(shift, "shift", {n, 3});
-  const Array A = shaped(axes, "axes", {n, 3, 3}), deep = shaped(depth, "depth", {n});
-  const Array way = shaped(normal, "normal", {n, 3}), at = shaped(point, "point", {n, 3});
+NumpyArray HullPairs::displace(const Body& body, nb::handle q, nb::handle rows, nb::handle columns, nb::handle moved,
+                               nb::handle wanted, double soft) const {
+  const std::span<NearRow> near = view_rows(rows);
+  const Array own = shaped(columns, "columns", {-1}), x = shaped(q, "q", {body.n_q});
+  const npy_intp n = static_cast<npy_intp>(near.size()), c = own.dim(0);
   const Array was = shaped(moved, "moved", {c}), next = shaped(wanted, "wanted", {c});
   const BodyView<double> view = body.f64.view(body.n_q, body.n_v);
   const auto size = [](npy_intp k) { return static_cast<std::size_t>(k); };
@@ -328,30 +309,27 @@ NumpyArray HullPairs::displace(const Body& body, nb::handle q, nb::handle pair, 
     if (!(own.data<double>()[k] >= 0.0 && own.data<double>()[k] < body.n_v))
       refuse("InvalidValue", "columns: a number is not that of a velocity.");
   }
-  std::vector<double> J(size(6 * body.n_v)), row(size(body.n_v)), rows(size(n * c)), least(size(n));
-  for (npy_intp i = 0; i < n; ++i) {
-    const auto& [one, other] = this->pair(index.data<double>()[i]);
-    const double *w = way.data<double>() + 3 * i, *from = at.data<double>() + 3 * i;
+  std::vector<double> J(size(6 * body.n_v)), rates(size(body.n_v)), matrix, least;
+  for (const NearRow& row : near) {
+    const auto& [one, other] = pair(row);
     double along[3], there[3];
-    for (int k = 0; k < 3; ++k) {
-      along[k] = dot(A.data<double>() + 9 * i + 3 * k, w);
-      there[k] = dot(R.data<double>() + 9 * i + 3 * k, from) + p.data<double>()[3 * i + k];
-    }
-    std::fill(row.begin(), row.end(), 0.0);
-    add_rates(view, body.f64.frames.at(size(frames_[size(one)])), from, along, 1.0, x.data<double>(), J.data(),
-              row.data());
+    for (int k = 0; k < 3; ++k) along[k] = dot(row.axes + 3 * k, row.normal);
+    place(row, row.point, there);
+    std::fill(rates.begin(), rates.end(), 0.0);
+    add_rates(view, body.f64.frames.at(size(frames_[size(one)])), row.point, along, 1.0, x.data<double>(), J.data(),
+              rates.data());
     add_rates(view, body.f64.frames.at(size(frames_[size(other)])), there, along, -1.0, x.data<double>(), J.data(),
-              row.data());
-    least[size(i)] = deep.data<double>()[i];
+              rates.data());
+    least.push_back(row.depth);
     for (npy_intp k = 0; k < c; ++k) {
-      rows[size(i * c + k)] = row.at(size(static_cast<npy_intp>(own.data<double>()[k])));
-      least[size(i)] += rows[size(i * c + k)] * was.data<double>()[k];
+      matrix.push_back(rates.at(size(static_cast<npy_intp>(own.data<double>()[k]))));
+      least.back() += matrix.back() * was.data<double>()[k];
     }
   }
   std::vector<int> active(size(n));
   std::vector<double> work(size(n * (n + 7) / 2));
-  Array out = make_array({c});
-  poise::displace(static_cast<int>(n), static_cast<int>(c), rows.data(), least.data(), next.data<double>(), soft,
+  Array out(PyArray_SimpleNew(1, own.dims(), NPY_DOUBLE));
+  poise::displace(static_cast<int>(n), static_cast<int>(c), matrix.data(), least.data(), next.data<double>(), soft,
                   active.data(), work.data(), out.data<double>());
   return out.release();
 }
@@ -364,14 +342,11 @@ void bind_hulls(nb::module_& m) {
                     const std::vector<int>&>(),
            nb::arg("balls"), nb::arg("counts"), nb::arg("pairs"), nb::arg("capsules"), nb::arg("frames"))
       .def("find", &HullPairs::find, nb::arg("transforms"), nb::arg("margin"), nb::arg("last"))
-      .def("overlaps", &HullPairs::overlaps, nb::arg("pair"), nb::arg("turn"), nb::arg("shift"), nb::arg("ways"))
-      .def("refine", &HullPairs::refine, nb::arg("pair"), nb::arg("turn"), nb::arg("shift"), nb::arg("depth"),
-           nb::arg("normal"))
-      .def("points", &HullPairs::points, nb::arg("pair"), nb::arg("turn"), nb::arg("normal"), nb::arg("edge"))
-      .def("follow", &HullPairs::follow, nb::arg("transforms"), nb::arg("pair"), nb::arg("turn"), nb::arg("shift"),
-           nb::arg("depth"), nb::arg("normal"), nb::arg("point"))
-      .def("displace", &HullPairs::displace, nb::arg("body"), nb::arg("q"), nb::arg("pair"), nb::arg("turn"),
-           nb::arg("shift"), nb::arg("axes"), nb::arg("depth"), nb::arg("normal"), nb::arg("point"), nb::arg("columns"),
+      .def("overlaps", &HullPairs::overlaps, nb::arg("rows"), nb::arg("ways"))
+      .def("refine", &HullPairs::refine, nb::arg("rows"))
+      .def("find_points", &HullPairs::find_points, nb::arg("rows"), nb::arg("edge"))
+      .def("follow", &HullPairs::follow, nb::arg("rows"), nb::arg("transforms"))
+      .def("displace", &HullPairs::displace, nb::arg("body"), nb::arg("q"), nb::arg("rows"), nb::arg("columns"),
            nb::arg("moved"), nb::arg("wanted"), nb::arg("soft"));
 }
 

@@ -13,9 +13,10 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Pose
+from poise.model.geometry.convex_hull import find_ring
 from poise.pictures.body.solids import Solid, find_solids
 from poise.pictures.body.stick import SHADOW, Camera
-from poise.pictures.marks import GoalMark, find_hull_corners
+from poise.pictures.marks import GoalMark
 
 __all__ = ["BODY", "GHOST", "draw_clay", "draw_marks"]
 
@@ -117,7 +118,7 @@ def draw_round(flat: Floats, solid: Solid, part: float = 1.0) -> Floats:
 
 def find_hull(flat: Floats) -> Floats:
     """Return the corners of the convex hull."""
-    return flat[find_hull_corners(flat)]
+    return flat[find_ring(flat)]
 
 
 # ------------------------------------------------------------------------------------------------ goals

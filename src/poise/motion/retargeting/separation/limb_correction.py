@@ -200,7 +200,7 @@ class LimbCorrection:
         rows, legs = near.drop_apart(-DEEP_M * self.size), np.zeros(len(self.motion), dtype=bool)
         for stands in self.stands:
             legs |= ~flag_around(len(legs), np.flatnonzero(stands), self.reach + FROZEN_FRAMES, self.cuts)
-        rows = rows.select(self.by_arms[rows.pair] | legs[rows.pose])
+        rows = rows[self.by_arms[rows.pair] | legs[rows.pose]]
         depths: Floats = self.every * np.bincount(rows.pose, rows.depth, len(legs)).astype(np.float64)
         return depths
 
@@ -328,7 +328,7 @@ def measure_near(
     before = {(group, index[t]): way for (group, t), way in (ways or {}).items() if t in index}
     times = at // every + np.searchsorted(cuts, at, side="right")
     found = parts.measure(q[at], margin, before, times=times)
-    return replace(found, pose=at[found.pose])
+    return found.replace(pose=at[found.pose])
 
 
 def list_held(ledger: Contacts, motion: Motion, joints: Sequence[str]) -> Contacts:
