@@ -155,7 +155,7 @@ def make_tables(folder: Path) -> Run:
 
 
 def make_map(_: Path) -> Run:
-    job = Job.reach_map(ARM, ARM.frames[-1], spacing=0.7, directions=4)
+    job = Job.reach_map(ARM, ARM.frames[-1], spacing=0.7, directions=0)
     return lambda out: job.run(None, out, threads=1)
 
 

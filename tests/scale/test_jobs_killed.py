@@ -19,8 +19,9 @@ import poise
 from paths import ROOT
 from poise.errors import FormatError
 from poise.goals import Reach
-from poise.scale import Job, worker_pool
-from poise.scale.inputs import Input
+from poise.scale import Job, pool
+from poise.scale.folder import JobFolder
+from poise.scale.inputs import Part
 from walks import make_walk
 
 pa = pytest.importorskip("pyarrow")
@@ -242,15 +243,12 @@ def test_the_verb_map_goes_on_from_its_parts(tmp_path: Path) -> None:
     assert np.array_equal(poise.ReachMap.load(out).reached, poise.reach_map(model, "tool0", **options).reached)
 
 
-def test_a_worker_that_ends_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It answers one clip; more are in its pipe when it ends."""
-    line = 'import sys; sys.stdin.readline(); print(\'{"error": ""}\', flush=True); sys.stdin.readline()'
+def end_itself(*_: Any, **__: Any) -> Any:
+    """What a worker does that runs out of memory."""
+    os._exit(3)
 
-    def start(*_: Any) -> worker_pool.Worker:
-        command = [sys.executable, "-c", line]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    monkeypatch.setattr(worker_pool, "start_worker", start)
-    clips = [Input(f"{k}.bvh", tmp_path / f"{k}.bvh") for k in range(20)]
-    with pytest.raises(FormatError, match="a worker process has ended with code 0"):
-        list(worker_pool.do_clips(None, None, clips, 2))
+def test_a_worker_that_ends_is_reported(tmp_path: Path) -> None:
+    clips = [Part(f"{k}.bvh", tmp_path / f"{k}.bvh") for k in range(20)]
+    with pytest.raises(FormatError, match="a worker process has ended; finished clips are kept"):
+        list(pool.map_in_processes(end_itself, clips, 2, Job.quality(), JobFolder(tmp_path)))

@@ -84,7 +84,6 @@ def test_the_hash_is_of_all_that_answers_depend_on() -> None:
     jobs = [
         Job(ARM, goal),
         Job(ARM, goal, device="gpu"),
-        Job(ARM, goal, level="x86-64 avx2"),
         Job(ARM, goal, {"seed": 1}),
         Job(ARM, Reach(TOOL, (0.0, 0.0, 0.0), tolerance=1e-6)),
         Job(ARM.locked({ARM.joints[0].name: 0.1}), goal),
@@ -93,11 +92,6 @@ def test_the_hash_is_of_all_that_answers_depend_on() -> None:
     assert len({job.hash for job in jobs}) == len(jobs)
     assert Job("planar3", [goal]).hash == jobs[0].hash
 
-
-def test_an_unsupported_level_is_rejected(targets: Path, tmp_path: Path) -> None:
-    job = Job(ARM, Reach(TOOL, (0.0, 0.0, 0.0)), level="z80 baseline")
-    with pytest.raises(InvalidValue, match=r"level 'z80 baseline', and this machine supports '"):
-        job.run(targets, tmp_path / "out")
 
 
 def test_a_job_may_be_written_by_hand(tmp_path: Path) -> None:
