@@ -1,6 +1,6 @@
 """The output folder of a job: every part is written exactly once, even if runs are killed.
 
-    _job.json                          the job and its inputs, written first; a folder belongs to one job
+    _job.json                          the job, its inputs and the instruction level, written first
     5f0c9a...-poses+a-00003.parquet    a part: the job's hash, the input, its row group
     _parts-0of1.jsonl                  the records of the parts that one shard has finished, a line each
     _manifest.json                     the records of all parts, written when the job is complete; replaces the former
@@ -77,16 +77,17 @@ class JobFolder:
     # -------------------------------------------------------------------------------------------- one run, one job
 
     @contextmanager
-    def hold(self, values: dict[str, Any], name: str, inputs: dict[str, list[int]]) -> Iterator[None]:
+    def hold(self, claim: dict[str, Any], name: str) -> Iterator[None]:
         """Lock the folder for a job. Runs of several shards share it; a run of the whole job does not.
 
         Args:
-            values: The job as plain values.
+            claim: The job as plain values, with its inputs (row counts of the row groups of each file) and the
+                instruction level.
             name: The name of the job, for messages.
-            inputs: The row counts of the row groups of each file, by file name.
 
         Raises:
-            InvalidValue: The folder has the results of another job or of other inputs, or another run is writing there.
+            InvalidValue: The folder has the results of another job, other inputs or another level, or another run is
+                writing there.
             FormatError: The folder cannot be created or written to, or its job file is damaged.
         """
         alone = self.tag == "0of1"
@@ -96,7 +97,7 @@ class JobFolder:
                 held.enter_context(hold_lock(self.path / ".lock", shared=not alone))
                 if not alone:
                     held.enter_context(hold_lock(self.path / f".lock-{self.tag}"))
-            self._claim(values | {"inputs": inputs}, name)
+            self._claim(claim, name)
             for left in (*self.path.rglob(f".{self.tag}-*"), *self.path.rglob(f"..{self.tag}-*")):
                 left.unlink(missing_ok=True)
             yield
@@ -135,6 +136,12 @@ class JobFolder:
                 f"{where} has the results of this job for other inputs: "
                 f"{find_difference(there['inputs'], fields['inputs'])}; give another folder, or the inputs that it was "
                 "begun with. Nothing was changed."
+            )
+        if there.get("level") != fields["level"]:
+            raise InvalidValue(
+                f"{where} has answers of instruction level {there.get('level')!r}, and this machine runs at "
+                f"{fields['level']!r}: set the environment variable POISE_LEVEL to a level that all machines support, "
+                "or give another folder. Nothing was changed."
             )
 
     # -------------------------------------------------------------------------------------------- parts

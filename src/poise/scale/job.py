@@ -3,9 +3,9 @@
     job = Job(model, Reach("tool0", Transform()), {"restarts": 20})
     job.run("targets/*.parquet", "out/")
 
-Jobs are compared by value: equal jobs write the same bytes on machines of one instruction level. `hash` covers
-everything else that the answers depend on: the work, the body, goals, options, the device, and Poise's version; not the
-number of threads, shards or machines.
+Jobs are compared by value: equal jobs write the same bytes. `hash` covers what the answers depend on: the work, the
+body, goals, options, the device, and Poise's version; not the number of threads, shards or machines. The instruction
+level of the machines, which changes the last bits, belongs to the output folder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from poise.scale.bodies import check_unchanged, describe_body, read_body
 from poise.scale.folder import hash_values
 from poise.scale.report import Report
 from poise.scale.run import run_job
-from poise.scale.works import WORKS, check_gpu
+from poise.scale.works import WORKS, find_level
 
 __all__ = ["Job"]
 
@@ -137,8 +137,8 @@ class Job:
             progress: A function called with (rows done, rows) during the run and at the end.
 
         Raises:
-            InvalidValue: The folder belongs to another job or to other inputs, an input has changed since its part was
-                written, or another run is writing there.
+            InvalidValue: The folder belongs to another job, to other inputs or to machines of another instruction
+                level, an input has changed since its part was written, or another run is writing there.
             ModelMismatch: The body's file has changed since the job was made.
             FormatError: An input, or the folder's `_job.json`, is damaged; an input lacks a column; the disk is full.
                 Finished parts are kept.
@@ -146,9 +146,8 @@ class Job:
         if progress is not None and not callable(progress):
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
         check_unchanged(self._fields.get("model") or {})
-        if self.device == "gpu":
-            check_gpu()
-        return run_job(self, WORKS[self.work].plan, inputs, out, shard, threads, progress)
+        claim = self.plain_values() | {"level": find_level(self.device)}
+        return run_job(self, claim, WORKS[self.work].plan, inputs, out, shard, threads, progress)
 
     def on_ray(self, dataset: Any, **options: Any) -> Any:
         """Return a Ray dataset of the answers; see `poise.scale.on_ray.map_on_ray` for its options."""

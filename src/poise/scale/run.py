@@ -46,9 +46,27 @@ class Plan:
 
 
 def run_job(
-    job: Any, make_plan: Callable[..., Plan], inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any
+    job: Any,
+    claim: dict[str, Any],
+    make_plan: Callable[..., Plan],
+    inputs: Any,
+    out: Any,
+    shard: Any,
+    threads: int | None,
+    progress: Any,
 ) -> Report:
-    """Make the missing parts of a shard, and the manifest if those of all others are there; see `Job.run`."""
+    """Make the missing parts of a shard, and the manifest if those of all others are there; see `Job.run`.
+
+    Args:
+        job: The job.
+        claim: The job as plain values, and the level of this machine: what the folder belongs to, with its inputs.
+        make_plan: Lists the parts of the job: (job, inputs, threads).
+        inputs: See `Job.run`, as for the others.
+        out: The output folder.
+        shard: The share of the work.
+        threads: The number of threads.
+        progress: The function to call.
+    """
     begun = time.perf_counter()
     which, count = read_shard(shard)
     plan = make_plan(job, inputs, threads)
@@ -60,7 +78,7 @@ def run_job(
         if progress is not None:
             progress(done + more, total)
 
-    with folder.hold(job.plain_values(), repr(job), plan.inputs):
+    with folder.hold(claim | {"inputs": plan.inputs}, repr(job)):
         there = find_records(folder, {name: parts[name] for name in mine})
         own = {name: record for name, record in there.items() if not record.get("error")}  # others are tried again
         done = skipped = sum(record["rows"] for record in own.values())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from poise import native
 from poise.batch.device import check_served
 from poise.batch.maps import MapProblem
 from poise.errors import InvalidValue
@@ -16,7 +18,7 @@ from poise.scale.rows import FkRows, SolveRows
 from poise.scale.run import Plan
 from poise.scale.tables import RowPlan
 
-__all__ = ["WORKS", "Work", "check_gpu"]
+__all__ = ["WORKS", "Work", "find_level"]
 
 CLOCK_OPTION = "time_limit"
 RUN_OPTIONS = ("threads", "starts", "targets", "out", "progress", "record")  # of Job.run, or columns of the input
@@ -107,11 +109,17 @@ def prepare_map(job: Any, threads: int | None) -> MapProblem:
     return MapProblem.prepare(job.model, threads=threads, device=job.device, **job.options)
 
 
-def check_gpu() -> None:
-    """Raise `InvalidValue` if this machine has no GPU."""
+def find_level(device: str) -> str:
+    """Return the instruction level of this machine's processor or GPU; answers of others differ in their last bits.
+
+    Raises:
+        InvalidValue: The device is a GPU, and this machine has none.
+    """
+    if device == "cpu":
+        return f"{platform.machine().lower()} {native.level()}"
     cupy = load_cupy()
     try:
-        cupy.cuda.Device().compute_capability  # noqa: B018 - a query
+        return f"sm_{cupy.cuda.Device().compute_capability}"
     except Exception as error:  # CuPy raises various errors if there is no device
         raise InvalidValue(f"the job is for a GPU, and this machine has none: {error}") from None
 
