@@ -27,8 +27,8 @@ class Part:
     """A part of a job: a clip, a row group of a table, or a piece of a map.
 
     Attributes:
-        name: The input's path relative to the given folder, with forward slashes, such as "walks/a.bvh".
-        path: The input file; None for a map.
+        name: The input's path relative to the given folder, with forward slashes, such as "walks/a.bvh"; "" for a map.
+        path: The input file.
         rows: The number of rows; 1 for a clip.
         group: The index of the row group; None for a whole file.
         first: The index of its first row among all rows of the job.
@@ -36,7 +36,7 @@ class Part:
     """
 
     name: str
-    path: Path | None
+    path: Path
     rows: int = 1
     group: int | None = None
     first: int = 0
@@ -54,7 +54,7 @@ class Part:
             FormatError: The file is damaged.
         """
         mark = sha256()
-        if self.path is not None:
+        if self.name:
             try:
                 with self.path.open("rb") as file:
                     for first, length in self._find_places(file):
@@ -152,7 +152,7 @@ def list_row_groups(inputs: Sequence[Part]) -> list[Part]:
     return out
 
 
-def read_footer(path: Path | None) -> tuple[Any, tuple[str, ...]]:
+def read_footer(path: Path) -> tuple[Any, tuple[str, ...]]:
     """Return the metadata and the column names of a Parquet file."""
     _, door = load_parquet()
     try:
@@ -162,7 +162,7 @@ def read_footer(path: Path | None) -> tuple[Any, tuple[str, ...]]:
         raise make_damaged(path, error) from error
 
 
-def make_damaged(path: Path | None, error: Exception) -> FormatError:
+def make_damaged(path: Path, error: Exception) -> FormatError:
     """Return the error for a table that cannot be read."""
     reason = " ".join(str(error).split())[:120] or type(error).__name__
     return FormatError(

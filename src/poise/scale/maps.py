@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class MapPlan(Plan):
         query = self.problem.asked
         pieces = (replace(query, places=query.places[k], numbers=query.numbers[k]) for k in query.cut(POSES))
         self.pieces = {f"{job.hash}-{k:05d}.npz": piece for k, piece in enumerate(pieces)}
-        self.parts = {name: Part("", None, piece.rows) for name, piece in self.pieces.items()}
+        self.parts = {name: Part("", Path(), piece.rows) for name, piece in self.pieces.items()}
 
     def make(self, folder: JobFolder, names: Sequence[str], tick: Tick) -> Made:
         """Solve pieces one after another; a part contains only the voxels of its piece."""

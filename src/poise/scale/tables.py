@@ -82,7 +82,8 @@ def write_part(folder: JobFolder, name: str, piece: Part, work: RowWork, tick: T
     facts = {"input": piece.name, "group": piece.group, "fingerprint": piece.fingerprint()}
     counts: dict[str, int] = {}
     with folder.write(name) as temporary, temporary.open("wb") as sink:
-        writer, done = None, 0
+        writer: Any = None
+        done = 0
         for table in read_batches(piece, work):
             found = work.compute(table, piece.where, shift(tick, done))
             out = make_table(found, add_id(table, piece.first + done, len(next(iter(found.values())))))
@@ -115,10 +116,10 @@ def read_batches(piece: Part, work: RowWork) -> Iterator[Any]:
     columns = [*ids, *work.list_columns(piece.columns, str(path))]
     try:
         schema = door.read_schema(path)
+        check_columns(piece, schema, door.read_metadata(path).row_group(piece.group), columns)
+        if not piece.rows:
+            yield schema.empty_table().select(columns)
         with door.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False, read_dictionary=ids) as file:
-            check_columns(piece, schema, file.metadata.row_group(piece.group), columns)
-            if not piece.rows:
-                yield schema.empty_table().select(columns)
             for batch in file.iter_batches(ROWS, row_groups=[piece.group], columns=columns, use_threads=False):
                 yield pyarrow.Table.from_batches([write_out_ids(batch, str(path))])
     except FormatError:
