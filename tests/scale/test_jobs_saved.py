@@ -12,7 +12,7 @@ import pytest
 
 import poise
 from goal_cases import MAKERS, place_goal
-from job_cases import ARM, TOOL, read_bytes, write_two_files
+from job_cases import ARM, GOAL, TOOL, read_bytes
 from poise.errors import FormatError, InvalidValue, ModelMismatch
 from poise.formats.plain_values import decode_value, encode_value
 from poise.goals import Balance, Custom, Orient, Reach, Rest
@@ -22,14 +22,6 @@ from poise.methods import LM
 from poise.scale import Job, bodies
 from poise.scale.job import CLASSES
 from walks import make_walk
-
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-
-
-@pytest.fixture
-def targets(tmp_path: Path) -> Path:
-    return write_two_files(tmp_path / "targets")
 
 
 @pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
@@ -80,40 +72,24 @@ def test_a_job_holds_a_mapping_that_was_found(tmp_path: Path) -> None:
 
 
 def test_the_hash_is_of_all_that_answers_depend_on() -> None:
-    goal = Reach(TOOL, (0.0, 0.0, 0.0))
     jobs = [
-        Job(ARM, goal),
-        Job(ARM, goal, device="gpu"),
-        Job(ARM, goal, level="x86-64 avx2"),
-        Job(ARM, goal, {"seed": 1}),
+        Job(ARM, GOAL),
+        Job(ARM, GOAL, device="gpu"),
+        Job(ARM, GOAL, {"seed": 1}),
         Job(ARM, Reach(TOOL, (0.0, 0.0, 0.0), tolerance=1e-6)),
-        Job(ARM.locked({ARM.joints[0].name: 0.1}), goal),
+        Job(ARM.locked({ARM.joints[0].name: 0.1}), GOAL),
         Job.fk(ARM, TOOL),
     ]
     assert len({job.hash for job in jobs}) == len(jobs)
-    assert Job("planar3", [goal]).hash == jobs[0].hash
-
-
-def test_an_unsupported_level_is_rejected(targets: Path, tmp_path: Path) -> None:
-    job = Job(ARM, Reach(TOOL, (0.0, 0.0, 0.0)), level="z80 baseline")
-    with pytest.raises(InvalidValue, match=r"level 'z80 baseline', and this machine supports '"):
-        job.run(targets, tmp_path / "out")
+    assert Job("planar3", [GOAL]).hash == jobs[0].hash
 
 
 def test_a_job_may_be_written_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "job.json"
-    goal = {"is": "Reach", "frame": TOOL, "target": [0, 0, 0]}
+    path, goal = tmp_path / "job.json", {"is": "Reach", "frame": TOOL, "target": [0, 0, 0]}
     path.write_text(json.dumps({"kind": "poise job", "model": "planar3", "goals": [goal]}))
-    assert Job.load(path) == Job("planar3", Reach(TOOL, (0, 0, 0)))
+    assert Job.load(path) == Job("planar3", GOAL)
     path.write_text(json.dumps({"kind": "poise job", "model": "planar3", "goals": [goal | {"is": "Reech"}]}))
     with pytest.raises(FormatError, match=r"job\.json.*'Reech'.*'Reach'"):
-        Job.load(path)
-    path.write_text(
-        json.dumps(
-            {"kind": "poise job", "model": "planar3", "goals": [{"is": "Box", "low": [0, 0, 0], "high": [1, 1, 1]}]}
-        )
-    )
-    with pytest.raises(FormatError, match=r"job\.json"):
         Job.load(path)
 
 
@@ -135,8 +111,7 @@ def test_a_reach_map_in_parts_is_the_map(tmp_path: Path, monkeypatch: pytest.Mon
     for name in ("reached", "proved", "undecided", "manipulability", "origin"):
         assert np.array_equal(getattr(found, name), getattr(whole, name))
     job.run(None, tmp_path / "once")
-    own = {name: data for name, data in read_bytes(out).items() if not name.startswith(".lock")}
-    assert own == {name: data for name, data in read_bytes(tmp_path / "once").items() if name != ".lock"}
+    assert read_bytes(out) == read_bytes(tmp_path / "once")
     with pytest.raises(InvalidValue, match="has no input"):
         job.run("targets", out)
     with pytest.raises(InvalidValue, match="spacing"):

@@ -43,15 +43,15 @@ def describe_body(model: Model, *, with_files: bool) -> dict[str, Any]:
         model: The body.
         with_files: Whether the work needs the meshes next to the body's file.
     """
-    words: dict[str, Any] = {"name": model.name, "key": hash_model(model)}
+    fields: dict[str, Any] = {"name": model.name, "key": hash_model(model)}
     if model.name in models.names() and models.build(model.name) == model:
-        return words | {"built_in": True}
+        return fields | {"built_in": True}
     file = find_file(model)
     if file is not None:
-        words |= {"file": str(file), "sha256": hash_file(file)}
+        fields |= {"file": str(file), "sha256": hash_file(file)}
         if with_files and (how := find_options(model, file)) is not None:
-            return words | {"load": how}
-    return words | {"described": encode_model(model)}
+            return fields | {"load": how}
+    return fields | {"described": encode_model(model)}
 
 
 def find_file(model: Model) -> Path | None:
@@ -78,56 +78,56 @@ def hash_file(file: Path) -> str:
     return sha256(file.read_bytes()).hexdigest()[:16]
 
 
-def read_body(words: Any) -> Model:
+def read_body(fields: Any) -> Model:
     """Return the body of a job.
 
     Raises:
         FormatError: The values do not describe a body, or its file is missing.
         ModelMismatch: The body has changed since the job was made.
     """
-    if isinstance(words, str):  # written by hand
-        return load(words)
-    if not isinstance(words, dict) or not isinstance(words.get("name"), str):
+    if isinstance(fields, str):  # written by hand
+        return load(fields)
+    if not isinstance(fields, dict) or not isinstance(fields.get("name"), str):
         raise FormatError('its "model" must be the name of a body, a file, or what poise.save wrote there.')
-    if words.get("built_in"):
-        model = models.build(words["name"])
-    elif isinstance(words.get("load"), dict):
-        model = load_again(words)
+    if fields.get("built_in"):
+        model = models.build(fields["name"])
+    elif isinstance(fields.get("load"), dict):
+        model = load_again(fields)
     else:
-        model = parse_model(json.dumps(words.get("described")))
-    if "key" in words and words["key"] != hash_model(model):
-        if "described" in words:
-            raise FormatError(f"its body {words['name']!r} does not match its key: it is damaged; save the job again.")
-        raise ModelMismatch(f"{name_body(words)} has changed since the job was made: make the job again.")
+        model = parse_model(json.dumps(fields.get("described")))
+    if "key" in fields and fields["key"] != hash_model(model):
+        if "described" in fields:
+            raise FormatError(f"its body {fields['name']!r} does not match its key: it is damaged; save the job again.")
+        raise ModelMismatch(f"{name_body(fields)} has changed since the job was made: make the job again.")
     return model
 
 
-def load_again(words: dict[str, Any]) -> Model:
+def load_again(fields: dict[str, Any]) -> Model:
     """Load the body from its file."""
-    check_unchanged(words)
+    check_unchanged(fields)
     try:
-        return load(str(words["file"]), **words["load"])
+        return load(str(fields["file"]), **fields["load"])
     except (PoiseError, TypeError, KeyError) as error:
-        raise FormatError(f"its body {words['name']!r} cannot be read again: {error}") from None
+        raise FormatError(f"its body {fields['name']!r} cannot be read again: {error}") from None
 
 
-def check_unchanged(words: dict[str, Any]) -> None:
+def check_unchanged(fields: dict[str, Any]) -> None:
     """Raise if the body's file has changed since the job was made; a missing file is accepted.
 
     Raises:
         ModelMismatch: The file has changed.
     """
-    file = Path(str(words.get("file", "")))
-    if "sha256" in words and file.is_file() and hash_file(file) != words["sha256"]:
+    file = Path(str(fields.get("file", "")))
+    if "sha256" in fields and file.is_file() and hash_file(file) != fields["sha256"]:
         raise ModelMismatch(
-            f"{name_body(words)} has changed since the job was made, so new answers would not match the existing ones. "
-            'Make the job again and give another folder; or continue with the old body: remove "file" from '
+            f"{name_body(fields)} has changed since the job was made, so new answers would not match the existing "
+            'ones. Make the job again and give another folder; or continue with the old body: remove "file" from '
             "the job's JSON, which contains the body itself."
         )
 
 
-def name_body(words: dict[str, Any]) -> str:
+def name_body(fields: dict[str, Any]) -> str:
     """Return the name of the body, with its file."""
-    if words.get("built_in"):
-        return f"the built-in body {words['name']!r}"
-    return f"the body {words['name']!r}" + (f" ({words['file']})" if "file" in words else "")
+    if fields.get("built_in"):
+        return f"the built-in body {fields['name']!r}"
+    return f"the body {fields['name']!r}" + (f" ({fields['file']})" if "file" in fields else "")

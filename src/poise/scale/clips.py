@@ -1,19 +1,37 @@
-"""Work on clips: reads a file, writes a motion or quality figures. A file that fails is reported and skipped."""
+"""Work on clips: reads a file, writes a motion or quality figures. A file that fails is reported and skipped.
+
+    walks/a.csv                        the result for walks/a.bvh (retargeting)
+    clips.parquet                      all figures, one row per clip: id, error, frames, slip_mean, ...
+
+The `error` column has the reason if a clip cannot be read; the next run tries it again.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+import warnings
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from poise.errors import InvalidValue
+from poise.batch.solver import count_cores, read_count
+from poise.errors import FormatWarning, InvalidValue, PoiseError
 from poise.formats import load_motion, registry, save
 from poise.kinematics import Motion
 from poise.kinematics.motion import check_rate
 from poise.limits import Clearance
 from poise.model import Model
 from poise.motion import Mapping, Quality, quality, retarget
+from poise.scale.folder import JobFolder, Record
+from poise.scale.inputs import Part, list_inputs, load_parquet
+from poise.scale.pool import map_in_processes
+from poise.scale.run import Made, Plan, Tick
 
-__all__ = ["QUALITY_OPTIONS", "RETARGET_OPTIONS", "QualityClips", "RetargetClips"]
+__all__ = ["QUALITY_OPTIONS", "RETARGET_OPTIONS", "ClipPlan", "QualityClips", "RetargetClips"]
+
+CLIPS = (".bvh", ".glb", ".gltf", ".vrm", ".csv", ".npz", ".parquet")
+TABLE = "clips.parquet"
+TEXTS = ("id", "error", "file")
 
 QUALITY_OPTIONS = ("scale", "up")
 RETARGET_OPTIONS = ("suffix", "style", "scale", "up", "mapping", "smooth", "clearance", "fps")
@@ -89,3 +107,55 @@ class RetargetClips(QualityClips):
         assert target is not None
         save(found.motion, target, style=self.style)
         return found.quality
+
+
+class ClipPlan(Plan):
+    """A job on a library of clips: a part for every clip; see `Plan`."""
+
+    unit = "clips"
+
+    def __init__(self, job: Any, inputs: Any, threads: int | None) -> None:
+        super().__init__()
+        load_parquet()
+        self.job = job
+        self.workers = count_cores() if threads is None else read_count("threads", threads, 4096)
+        self.parts = {clip.name: clip for clip in list_inputs(inputs, CLIPS)}
+        self.inputs = {name: [1] for name in self.parts}
+
+    def make(self, folder: JobFolder, names: Sequence[str], tick: Tick) -> Made:
+        """Process clips in worker processes, or in this process for one worker."""
+        clips, workers = [self.parts[name] for name in names], min(self.workers, len(names))
+        if workers > 1:
+            yield from map_in_processes(make_record, clips, workers, self.job, folder)
+        elif clips:
+            work = self.job.prepare()
+            yield from (make_record(clip, work, folder) for clip in clips)
+
+    def finish(self, folder: JobFolder, records: Sequence[Record]) -> list[str]:
+        """Write the table of all figures."""
+        pyarrow, door = load_parquet()
+        rows = [{"id": record["part"], **record, **record.get("figures", {})} for record in records]
+        names = [*TEXTS, *Quality.__dataclass_fields__]
+        kinds = dict.fromkeys(names, pyarrow.float64()) | dict.fromkeys(TEXTS, pyarrow.string())
+        kinds["frames"] = pyarrow.int64()
+        columns = [pyarrow.array([row.get(name) for row in rows], kinds[name]) for name in names]
+        with folder.write(TABLE) as temporary:
+            door.write_table(pyarrow.Table.from_arrays(columns, names=names), str(temporary), compression="none")
+        return [TABLE]
+
+
+def make_record(clip: Part, work: QualityClips, folder: JobFolder) -> Record:
+    """Process one clip: write its motion; return its record, with its figures or the error."""
+    file = str(PurePosixPath(clip.name).with_suffix(work.suffix)) if work.suffix else ""
+    facts: Record = {"rows": 1, "fingerprint": clip.fingerprint(), "error": ""}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FormatWarning)  # the body's notes repeat these warnings
+            with folder.write(file) if file else nullcontext() as temporary:
+                found = work.do(clip.path, temporary)
+    except PoiseError as error:
+        if isinstance(error.__cause__, OSError):
+            raise  # a disk error, not a fault of the clip
+        facts["error"] = " ".join(str(error).split())
+        return folder.make_record(clip.name, "", facts | {"counts": {"failed": 1}})
+    return folder.make_record(clip.name, file, facts | {"counts": {"done": 1}, "figures": found.to_dict()})

@@ -1,13 +1,13 @@
 """The output folder of a job: every part is written exactly once, even if runs are killed.
 
-    _job.json                                    the job and its inputs, written first; a folder belongs to one job
-    5f0c9a...-poses+a-00003.parquet              a part: the job's hash, the input, its row group
-    _parts/5f0c9a...-poses+a-00003.parquet.json  its receipt, written after the part: rows, size and hash
-    _manifest.json                               written last, when the job is complete: the receipts of all parts
+    _job.json                          the job, its inputs and the instruction level, written first
+    5f0c9a...-poses+a-00003.parquet    a part: the job's hash, the input, its row group
+    _parts-0of1.jsonl                  the records of the parts that one shard has finished, a line each
+    _manifest.json                     the records of all parts, written when the job is complete; replaces the former
 
-A file is written under a temporary name, synced to disk (fsync) and renamed, so that it is never incomplete. A part
-that matches its receipt is kept; one that does not is damaged and computed again. A killed run leaves files that begin
-with a dot; the next run removes them.
+A part is written under a temporary name, synced to disk (fsync) and renamed, so that it is never incomplete; its record
+has its size and checksum. A part that does not match its record is damaged and computed again; so is one whose record
+is missing. A killed run leaves files that begin with a dot; the next run removes them.
 Arrow, pandas, Spark and Ray ignore names that begin with a dot or an underscore when they read the folder as one
 table.
 """
@@ -17,25 +17,25 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from poise.errors import FormatError, InvalidValue
-from poise.scale.locks import Lock
+from poise.scale.locks import hold_lock
 
-__all__ = ["JOB", "MANIFEST", "JobFolder", "Receipt", "Shard", "hash_values", "measure", "read_shard"]
+__all__ = ["JobFolder", "Record", "Shard", "hash_values", "measure", "read_shard"]
 
 JOB = "_job.json"
-RECEIPTS = "_parts"
+JOURNAL = "_parts-{}.jsonl"
 MANIFEST = "_manifest.json"
 CHUNK = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Shard = tuple[int, int]
-Receipt = dict[str, Any]
+Record = dict[str, Any]  # of a part: its name, file ("" if it has none), size, checksum, and the facts of its work
 
 
 def read_shard(given: Any) -> Shard:
@@ -66,62 +66,49 @@ class JobFolder:
         shard: The index of this run's shard, and the number of shards.
 
     Attributes:
-        damaged: The names of parts that do not match their receipts, in the order of detection.
+        damaged: The names of parts that do not match their records, in the order of detection.
     """
 
     def __init__(self, path: str | os.PathLike[str], shard: Shard = (0, 1)) -> None:
         self.path = Path(path)
         self.tag = f"{shard[0]}of{shard[1]}"
-        self._alone = shard[1] == 1
-        self._locks: list[Lock] = []
         self.damaged: dict[str, None] = {}
 
-    # -------------------------------------------------------------------------------------------- locking
+    # -------------------------------------------------------------------------------------------- one run, one job
 
     @contextmanager
-    def hold(self, values: dict[str, Any], name: str, inputs: dict[str, list[int]]) -> Iterator[None]:
-        """Lock the folder for a job.
+    def hold(self, claim: dict[str, Any], name: str) -> Iterator[None]:
+        """Lock the folder for a job. Runs of several shards share it; a run of the whole job does not.
 
         Args:
-            values: The job as plain values.
+            claim: The job as plain values, with its inputs (row counts of the row groups of each file) and the
+                instruction level.
             name: The name of the job, for messages.
-            inputs: The row counts of the row groups of each file, by file name.
 
         Raises:
-            InvalidValue: The folder has the results of another job or of other inputs, or another run is writing there.
+            InvalidValue: The folder has the results of another job, other inputs or another level, or another run is
+                writing there.
             FormatError: The folder cannot be created or written to, or its job file is damaged.
         """
-        with self.report_disk_errors("it is a folder that can be written to"):
-            self.path.mkdir(parents=True, exist_ok=True)
-        try:
-            self._lock(".lock", shared=not self._alone)
-            if not self._alone:
-                self._lock(f".lock-{self.tag}", shared=False)
-            self._claim(values | {"inputs": inputs}, name)
+        alone = self.tag == "0of1"
+        with ExitStack() as held:
+            with self.report_disk_errors("it is a folder that can be written to"):
+                self.path.mkdir(parents=True, exist_ok=True)
+                held.enter_context(hold_lock(self.path / ".lock", shared=not alone))
+                if not alone:
+                    held.enter_context(hold_lock(self.path / f".lock-{self.tag}"))
+            self._claim(claim, name)
             for left in (*self.path.rglob(f".{self.tag}-*"), *self.path.rglob(f"..{self.tag}-*")):
                 left.unlink(missing_ok=True)
             yield
-        finally:
-            for lock in reversed(self._locks):
-                lock.release()
-            self._locks.clear()
 
-    def _lock(self, name: str, *, shared: bool) -> None:
-        with self.report_disk_errors("it is a folder that can be written to"):
-            lock = Lock(self.path / name, shared=shared)
-        if lock.holder is not None:
-            raise InvalidValue(
-                f"another run is writing into {str(self.path)!r}{lock.holder}: wait until it has ended, or give "
-                "another folder. Runs that share the work have a shard each: --shard 0/2 and --shard 1/2."
-            )
-        self._locks.append(lock)
-
-    def _claim(self, words: dict[str, Any], name: str) -> None:
+    def _claim(self, fields: dict[str, Any], name: str) -> None:
         """Write the job and its inputs into the folder, or check that they match those already there."""
-        target, text = self.path / JOB, json.dumps(words, indent=1) + "\n"
+        target, text = self.path / JOB, json.dumps(fields, indent=1) + "\n"
         with self.report_disk_errors("the job was not begun"):
             mine = self.path / f".{self.tag}-{os.getpid()}-{JOB}"
-            write_synced(mine, text.encode())
+            mine.write_text(text, "utf-8")
+            sync(mine)
             try:
                 os.link(mine, target)  # unlike a rename, this never overwrites
             except FileExistsError:
@@ -133,22 +120,28 @@ class JobFolder:
             there = target.read_bytes()
         if there == text.encode():
             return
-        self._compare(read_claim(there, target), words, name)
+        self._compare(read_claim(there, target), fields, name)
         with self.write(JOB) as temporary:  # the same job with another path of the body, or damaged
             temporary.write_text(text, "utf-8")
 
-    def _compare(self, there: dict[str, Any], words: dict[str, Any], name: str) -> None:
+    def _compare(self, there: dict[str, Any], fields: dict[str, Any], name: str) -> None:
         where = repr(str(self.path))
-        if there["hash"] != words["hash"]:
+        if there["hash"] != fields["hash"]:
             raise InvalidValue(
                 f"{where} has the results of another job ({describe(there)}), and this one is {name}: give another "
                 "folder. Nothing was changed."
             )
-        if there["inputs"] != words["inputs"]:
+        if there["inputs"] != fields["inputs"]:
             raise InvalidValue(
                 f"{where} has the results of this job for other inputs: "
-                f"{find_difference(there['inputs'], words['inputs'])}; give another folder, or the inputs that it was "
+                f"{find_difference(there['inputs'], fields['inputs'])}; give another folder, or the inputs that it was "
                 "begun with. Nothing was changed."
+            )
+        if there.get("level") != fields["level"]:
+            raise InvalidValue(
+                f"{where} has answers of instruction level {there.get('level')!r}, and this machine runs at "
+                f"{fields['level']!r}: set the environment variable POISE_LEVEL to a level that all machines support, "
+                "or give another folder. Nothing was changed."
             )
 
     # -------------------------------------------------------------------------------------------- parts
@@ -169,59 +162,48 @@ class JobFolder:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
 
-    def sign(self, part: str, facts: Receipt) -> Receipt:
-        """Write the receipt of a finished part: the facts, and the size and hash of its file."""
-        with self.write(f"{RECEIPTS}/{part}.json") as temporary:
-            receipt = facts | (measure(self.path / facts["file"]) if facts["file"] else {})
-            temporary.write_text(json.dumps({"hash": hash_values(receipt), "receipt": receipt}), "utf-8")
-        return receipt
+    def make_record(self, part: str, file: str, facts: dict[str, Any]) -> Record:
+        """Return the record of a finished part."""
+        return {"part": part, "file": file} | facts | (measure(self.path / file) if file else {})
 
-    def find(self, part: str) -> Receipt | None:
-        """Return the receipt of a complete part, or None. Damaged parts are added to `damaged`."""
-        path = self.path / RECEIPTS / f"{part}.json"
-        if not path.exists():
-            return None
-        with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
-            sealed = json.loads(path.read_bytes())
-            receipt: Receipt = sealed["receipt"]
-            if sealed["hash"] == hash_values(receipt) and self._is_whole(receipt):
-                return receipt
+    def add(self, record: Record) -> None:
+        """Append the record of a finished part to the journal of this shard."""
+        path = self.path / JOURNAL.format(self.tag)
+        with self.report_disk_errors("finished parts are kept, and the next run continues from there"):
+            new = not path.exists()
+            with path.open("ab") as journal:
+                journal.write(f"\n{seal(record)}".encode())  # a killed run may have left half a line
+                journal.flush()
+                os.fsync(journal.fileno())
+            if new:
+                sync(self.path)
+
+    def read_records(self) -> dict[str, Record]:
+        """Return the records of finished parts by name; damaged lines are left out."""
+        journals = sorted(self.path.glob(JOURNAL.format("*")))
+        later = [record for path in journals for record in read_lines(path)]  # before the last run moves them there:
+        return {record["part"]: record for record in (*read_lines(self.path / MANIFEST), *later)}
+
+    def is_whole(self, part: str, record: Record | None) -> bool:
+        """Return whether a part is finished and matches its record; damaged parts are added to `damaged`."""
+        if record is None:
+            if (self.path / MANIFEST).exists():  # which had a record of every part
+                self.damaged[part] = None
+            return False
+        with suppress(OSError, ValueError):
+            if not record["file"] or measure(self.path / record["file"]).items() <= record.items():
+                return True
         self.damaged[part] = None
-        return None
+        return False
 
-    def _is_whole(self, receipt: Receipt) -> bool:
-        return not receipt["file"] or measure(self.path / receipt["file"]).items() <= receipt.items()
-
-    def find_all(
-        self, parts: Iterable[str], own: dict[str, Receipt], find: Callable[[str], Receipt | None]
-    ) -> tuple[dict[str, Receipt], list[str]]:
-        """Return the receipts of the complete parts, and the names of the remaining ones.
-
-        Args:
-            parts: The names of all parts.
-            own: The receipts that are already known.
-            find: Returns the receipt of a part, or None. Not called if a receipt file is missing.
-        """
-        others = [part for part in parts if part not in own]
-        if missing := [part for part in others if not (self.path / RECEIPTS / f"{part}.json").exists()]:
-            return own, missing
-        found = {part: receipt for part in others if (receipt := find(part)) is not None}
-        return own | found, [part for part in others if part not in found]
-
-    def make_changed(self, path: Path, part: str) -> InvalidValue:
-        """Return the error for an input that has changed since its part was written."""
-        return InvalidValue(
-            f"{str(path)!r} has changed since {part!r} was made from it: give another folder; or remove "
-            f"{str(self.path / RECEIPTS / part)!r}.json, and the part is made again. Nothing was changed."
-        )
-
-    def write_manifest(self, facts: dict[str, Any], parts: list[Receipt]) -> Path:
-        """Write the manifest: the facts, and a line with size and hash per part. The bytes are deterministic."""
-        whole = (part if "sha256" in part else part | measure(self.path / part["file"]) for part in parts)
-        rows = [json.dumps(part) for part in whole]
+    def write_manifest(self, facts: dict[str, Any], files: Sequence[str], records: Sequence[Record]) -> Path:
+        """Write the manifest: the facts, and the records of files and parts. The bytes are deterministic."""
+        lines = [json.dumps({"file": file} | measure(self.path / file)) for file in files] + [*map(seal, records)]
         head = json.dumps({"kind": "poise manifest", "version": 1} | facts)
         with self.write(MANIFEST) as temporary:
-            temporary.write_text(head[:-1] + ', "parts": [\n' + ",\n".join(rows) + "\n]}\n", encoding="utf-8")
+            temporary.write_text(head[:-1] + ', "parts": [\n' + ",\n".join(lines) + "\n]}\n", encoding="utf-8")
+        for path in self.path.glob(JOURNAL.format("*")):
+            path.unlink(missing_ok=True)
         return self.path / MANIFEST
 
     @contextmanager
@@ -235,10 +217,19 @@ class JobFolder:
             raise FormatError(f"{what}; {rest}.", str(self.path)) from error
 
 
-def write_synced(path: Path, data: bytes) -> None:
-    """Write a small file and sync it to disk."""
-    path.write_bytes(data)
-    sync(path)
+def seal(record: Record) -> str:
+    """Return a record as a line of JSON with its own hash."""
+    return json.dumps({"hash": hash_values(record)} | record)
+
+
+def read_lines(path: Path) -> Iterator[Record]:
+    """Yield the records of a journal or a manifest; lines that are damaged or something else are skipped."""
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        for line in file:
+            with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+                record: Record = json.loads(line.rstrip(b",\n"))
+                if record.pop("hash") == hash_values(record) and record["part"]:
+                    yield record
 
 
 def sync(path: Path) -> None:
@@ -261,9 +252,9 @@ def measure(path: Path) -> dict[str, Any]:
         return {"bytes": file.tell(), "sha256": mark.hexdigest()}
 
 
-def hash_values(words: Any) -> str:
+def hash_values(values: Any) -> str:
     """Return a hash of plain values, as 16 hexadecimal digits."""
-    return sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()[:16]
+    return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read_claim(data: bytes, path: Path) -> dict[str, Any]:
@@ -273,9 +264,9 @@ def read_claim(data: bytes, path: Path) -> dict[str, Any]:
         FormatError: The file is damaged.
     """
     with suppress(ValueError, RecursionError):
-        words = json.loads(data)
-        if isinstance(words, dict) and isinstance(words.get("hash"), str) and isinstance(words.get("inputs"), dict):
-            return words
+        fields = json.loads(data)
+        if isinstance(fields, dict) and isinstance(fields.get("hash"), str) and isinstance(fields.get("inputs"), dict):
+            return fields
     raise FormatError(
         "is damaged: if the folder has the results of this job, remove the file, and run again.", str(path)
     )
@@ -288,8 +279,8 @@ def find_difference(there: dict[str, Any], here: dict[str, Any]) -> str:
     return f"{name!r} {how}"
 
 
-def describe(words: dict[str, Any]) -> str:
+def describe(fields: dict[str, Any]) -> str:
     """Return a short description of a folder's job."""
-    body = words.get("model")
+    body = fields.get("model")
     name = f" {body.get('name')}" if isinstance(body, dict) else ""
-    return f"{words.get('work')}{name}, {words['hash']}"
+    return f"{fields.get('work')}{name}, {fields['hash']}"

@@ -1,23 +1,20 @@
-"""The inputs of a job: row groups of Parquet files, or clips.
-
-A row group or a clip is completed or not done at all. Only the footers of tables are read here.
-"""
+"""The inputs of a job: row groups of Parquet files, or clips. Only the footers of tables are read here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import has_magic, iglob
 from hashlib import sha256
 from os import PathLike, fspath
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from poise.errors import FormatError, InvalidValue
 from poise.formats.tables import containers
 
-__all__ = ["Input", "RowGroup", "hash_row_group", "list_inputs", "list_row_groups", "list_rows", "load_parquet"]
+__all__ = ["Part", "list_inputs", "list_row_groups", "load_parquet", "make_damaged"]
 
 TABLES = (".parquet", ".pq")
 CHUNK = 1 << 20
@@ -26,45 +23,64 @@ load_parquet = partial(containers.load_parquet, "scale")
 
 
 @dataclass(frozen=True)
-class Input:
-    """An input file.
+class Part:
+    """A part of a job: a clip, a row group of a table, or a piece of a map.
 
     Attributes:
-        name: The path relative to the given folder, with forward slashes, such as "walks/a.bvh".
-        path: The path of the file.
+        name: The input's path relative to the given folder, with forward slashes, such as "walks/a.bvh"; "" for a map.
+        path: The input file.
+        rows: The number of rows; 1 for a clip.
+        group: The index of the row group; None for a whole file.
+        first: The index of its first row among all rows of the job.
+        columns: The columns of the table.
     """
 
     name: str
     path: Path
-
-
-@dataclass(frozen=True)
-class RowGroup:
-    """A row group of a table, or a clip: the unit of work.
-
-    Attributes:
-        input: The file.
-        group: The index of the row group; 0 for a clip.
-        rows: The number of rows; 1 for a clip.
-        first: The index of its first row among all rows of the input.
-    """
-
-    input: Input
-    group: int = 0
     rows: int = 1
+    group: int | None = None
     first: int = 0
     columns: tuple[str, ...] = field(default=(), repr=False)
 
     @property
-    def stem(self) -> str:
-        """The stem of the part's file name: the input's name without suffix, and the row group."""
-        plain = str(PurePosixPath(self.input.name).with_suffix("")).replace("/", "+")
-        return f"{plain}-{self.group:05d}"
+    def where(self) -> str:
+        """The path of the input, for messages."""
+        return str(self.path)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the input: of a file, or of the bytes of a row group and of the table's footer.
+
+        Raises:
+            FormatError: The file is damaged.
+        """
+        mark = sha256()
+        if self.name:
+            try:
+                with self.path.open("rb") as file:
+                    for first, length in self._find_places(file):
+                        file.seek(first)
+                        for done in range(0, length, CHUNK):
+                            mark.update(file.read(min(CHUNK, length - done)))
+            except OSError as error:
+                raise FormatError(f"cannot be read: {error.strerror or error}.", self.where) from error
+            except (ValueError, IndexError) as error:
+                raise make_damaged(self.path, error) from error
+        return mark.hexdigest()[:16]
+
+    def _find_places(self, file: Any) -> list[tuple[int, int]]:
+        """Return the offsets and lengths of the bytes that the part depends on."""
+        size = file.seek(0, 2)
+        if self.group is None:
+            return [(0, size)]
+        group = read_footer(self.path)[0].row_group(self.group)
+        file.seek(size - 8)
+        footer = int.from_bytes(file.read(4), "little") + 8
+        return [*(find_bytes(group.column(k)) for k in range(group.num_columns)), (size - footer, footer)]
 
 
 def list_inputs(
     given: str | PathLike[str] | Iterable[str | PathLike[str]], suffixes: Sequence[str] = TABLES
-) -> list[Input]:
+) -> list[Part]:
     """List the input files, sorted by name.
 
     Args:
@@ -81,7 +97,7 @@ def list_inputs(
         raise FormatError(
             f"no file was found: give {' or '.join(suffixes)} files, a folder of them, or a pattern.", str(given)
         )
-    by_name: dict[str, Input] = {}
+    by_name: dict[str, Part] = {}
     for each in found:
         other = by_name.setdefault(each.name, each)
         if other.path != each.path:
@@ -91,12 +107,12 @@ def list_inputs(
     return [by_name[name] for name in sorted(by_name)]
 
 
-def find_files(text: str, suffixes: Sequence[str]) -> list[Input]:
+def find_files(text: str, suffixes: Sequence[str]) -> list[Part]:
     """List the files of one path or pattern, with names relative to its fixed part."""
     if has_magic(text) and not Path(text).exists():
         fixed = Path(*list_fixed_parts(Path(text).parts))
         return [
-            Input(Path(p).relative_to(fixed).as_posix(), Path(p))
+            Part(Path(p).relative_to(fixed).as_posix(), Path(p))
             for p in iglob(text, recursive=True)  # noqa: PTH207 - a pattern may begin anywhere
             if Path(p).is_file()
         ]
@@ -104,10 +120,10 @@ def find_files(text: str, suffixes: Sequence[str]) -> list[Input]:
     if path.is_dir():
         inside = (p for p in path.rglob("*") if p.suffix.lower() in suffixes and p.is_file())
         named = ((p.relative_to(path), p) for p in inside)
-        return [Input(name.as_posix(), p) for name, p in named if not any(part[0] in "._" for part in name.parts)]
+        return [Part(name.as_posix(), p) for name, p in named if not any(part[0] in "._" for part in name.parts)]
     if not path.exists():
         raise FormatError("is not there.", text)
-    return [Input(path.name, path)]
+    return [Part(path.name, path)]
 
 
 def list_fixed_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -119,19 +135,19 @@ def list_fixed_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------------------ tables
 
 
-def list_row_groups(inputs: Sequence[Input]) -> list[RowGroup]:
+def list_row_groups(inputs: Sequence[Part]) -> list[Part]:
     """List the row groups of all tables, in order.
 
     Raises:
         FormatError: A file is not a Parquet file, or is damaged.
     """
-    out: list[RowGroup] = []
+    out: list[Part] = []
     first = 0
     for each in inputs:
         about, columns = read_footer(each.path)
         for group in range(about.num_row_groups):
             rows = about.row_group(group).num_rows
-            out.append(RowGroup(each, group, rows, first, columns))
+            out.append(replace(each, rows=rows, group=group, first=first, columns=columns))
             first += rows
     return out
 
@@ -152,37 +168,6 @@ def make_damaged(path: Path, error: Exception) -> FormatError:
     return FormatError(
         f"is damaged or not a Parquet file ({reason}); write it again, and run the job again.", str(path)
     )
-
-
-def list_rows(pieces: Iterable[RowGroup]) -> dict[str, list[int]]:
-    """Return the row counts of the row groups of each input, by input name."""
-    out: dict[str, list[int]] = {}
-    for piece in pieces:
-        out.setdefault(piece.input.name, []).append(piece.rows)
-    return out
-
-
-def hash_row_group(piece: RowGroup) -> str:
-    """Return a hash of the bytes of a row group and of the table's footer.
-
-    Raises:
-        FormatError: The file is damaged.
-    """
-    path, mark = piece.input.path, sha256()
-    try:
-        group = read_footer(path)[0].row_group(piece.group)
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(size - 8)
-            footer = int.from_bytes(file.read(4), "little") + 8
-            places = [find_bytes(group.column(k)) for k in range(group.num_columns)]
-            for first, length in (*places, (size - footer, footer)):
-                file.seek(first)
-                for done in range(0, length, CHUNK):
-                    mark.update(file.read(min(CHUNK, length - done)))
-    except (OSError, ValueError, IndexError) as error:
-        raise make_damaged(path, error) from error
-    return mark.hexdigest()[:16]
 
 
 def find_bytes(column: Any) -> tuple[int, int]:

@@ -3,9 +3,9 @@
     job = Job(model, Reach("tool0", Transform()), {"restarts": 20})
     job.run("targets/*.parquet", "out/")
 
-Jobs are compared by value: equal jobs write the same bytes. `hash` covers everything that the answers depend on: the
-work, the body, goals, options, the device, the instruction level, and Poise's version; not the number of threads,
-shards or machines.
+Jobs are compared by value: equal jobs write the same bytes. `hash` covers what the answers depend on: the work, the
+body, goals, options, the device, and Poise's version; not the number of threads, shards or machines. The instruction
+level of the machines, which changes the last bits, belongs to the output folder.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from poise.model import Model
 from poise.model.geometry import solids
 from poise.scale.bodies import check_unchanged, describe_body, read_body
 from poise.scale.folder import hash_values
-from poise.scale.levels import find_level
 from poise.scale.report import Report
-from poise.scale.works import WORKS
+from poise.scale.run import run_job
+from poise.scale.works import WORKS, find_level
 
 __all__ = ["Job"]
 
 KIND = "poise job"
 DEVICES = ("cpu", "gpu")
-HASHED = ("work", "poise", "device", "level", "model", "goals", "options")
+HASHED = ("work", "poise", "device", "model", "goals", "options")
 PACKAGES = (goals, limits, methods, regions, motion, solids)
 CLASSES = {  # allowed as values in a job
     name: found
@@ -55,8 +55,6 @@ class Job:
         options: The options of `solve_batch`: restarts, seed, dtype, solutions, method, limits, ...
         device: "cpu" (all cores) or "gpu" (CUDA, through CuPy).
         work: "solve", "fk", "retarget", "quality" or "reach_map"; `Job.fk` and the other class methods set it.
-        level: The instruction level, such as "x86-64 avx2"; by default that of this machine. All machines of a job
-            must support it, and run at it.
 
     Raises:
         InvalidValue: Goals or options are invalid, or cannot be saved.
@@ -70,7 +68,6 @@ class Job:
         device: str = "cpu",
         *,
         work: str = "solve",
-        level: str | None = None,
     ) -> None:
         if work not in WORKS:
             raise name_not_found("work", work, WORKS)
@@ -84,8 +81,7 @@ class Job:
         self.goals = (goals,) if isinstance(goals, Goal) else tuple(goals)
         self.options = dict(options or {})
         self.device, self.work = device, work
-        self.level = find_level(device) if level is None else level
-        self._words = self._describe()
+        self._fields = self._describe()
         WORKS[work].check(self)
 
     # -------------------------------------------------------------------------------------------- kinds of work
@@ -141,23 +137,23 @@ class Job:
             progress: A function called with (rows done, rows) during the run and at the end.
 
         Raises:
-            InvalidValue: The folder belongs to another job or to other inputs, an input has changed since its part was
-                written, or another run is writing there.
+            InvalidValue: The folder belongs to another job, to other inputs or to machines of another instruction
+                level, an input has changed since its part was written, or another run is writing there.
             ModelMismatch: The body's file has changed since the job was made.
             FormatError: An input, or the folder's `_job.json`, is damaged; an input lacks a column; the disk is full.
                 Finished parts are kept.
         """
         if progress is not None and not callable(progress):
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
-        check_unchanged(self._words.get("model") or {})
-        report: Report = WORKS[self.work].run(self, inputs, out, shard, threads, progress)
-        return report
+        check_unchanged(self._fields.get("model") or {})
+        claim = self.plain_values() | {"level": find_level(self.device)}
+        return run_job(self, claim, WORKS[self.work].plan, inputs, out, shard, threads, progress)
 
     def on_ray(self, dataset: Any, **options: Any) -> Any:
         """Return a Ray dataset of the answers; see `poise.scale.on_ray.map_on_ray` for its options."""
         from poise.scale.on_ray import map_on_ray
 
-        check_unchanged(self._words.get("model") or {})
+        check_unchanged(self._fields.get("model") or {})
         return map_on_ray(self, dataset, **options)
 
     # -------------------------------------------------------------------------------------------- serialisation
@@ -165,7 +161,7 @@ class Job:
     @property
     def hash(self) -> str:
         """A hash of everything that the answers depend on, as 16 hexadecimal digits."""
-        return hash_job(self._words)
+        return hash_job(self._fields)
 
     def _describe(self) -> dict[str, Any]:
         body = None if self.model is None else describe_body(self.model, with_files=WORKS[self.work].reads_meshes)
@@ -173,7 +169,6 @@ class Job:
             "work": self.work,
             "poise": version("poise"),
             "device": self.device,
-            "level": self.level,
             "model": body,
             "goals": [encode_value(goal, f"goals[{k}]", CLASSES) for k, goal in enumerate(self.goals)],
             "options": encode_value(self.options, "options", CLASSES),
@@ -181,7 +176,7 @@ class Job:
 
     def plain_values(self) -> dict[str, Any]:
         """Return the job as plain values, as `poise.save(job, "job.json")` writes them."""
-        return {"kind": KIND, "version": 1, "hash": self.hash} | self._words
+        return {"kind": KIND, "version": 1, "hash": self.hash} | self._fields
 
     @classmethod
     def from_values(cls, values: dict[str, Any], path: str = "") -> Job:
@@ -201,19 +196,17 @@ class Job:
             raise FormatError(f"is not a job that can be read: {error}", path) from error
 
     @classmethod
-    def _read(cls, words: dict[str, Any]) -> Job:
-        if "hash" in words and words["hash"] != hash_job({key: words[key] for key in HASHED}):
+    def _read(cls, fields: dict[str, Any]) -> Job:
+        if "hash" in fields and fields["hash"] != hash_job({key: fields[key] for key in HASHED}):
             raise FormatError('does not match its hash: it is damaged; or, if you have changed it, remove "hash".')
-        model = None if words.get("model") is None else read_body(words["model"])
-        goals = [decode_value(goal, CLASSES, model) for goal in words.get("goals", ())]
-        options = decode_value(words.get("options", {}), CLASSES, model)
+        model = None if fields.get("model") is None else read_body(fields["model"])
+        goals = [decode_value(goal, CLASSES, model) for goal in fields.get("goals", ())]
+        options = decode_value(fields.get("options", {}), CLASSES, model)
         if not all(isinstance(goal, Goal) for goal in goals):
             raise FormatError('has something in "goals" that is not a goal.')
-        job = cls(
-            model, goals, options, words.get("device", "cpu"), work=words.get("work", "solve"), level=words.get("level")
-        )
-        if isinstance(words.get("model"), dict) and "key" in words["model"]:
-            job._words["model"] = words["model"]  # with the path and hash of its file at the time the job was made
+        job = cls(model, goals, options, fields.get("device", "cpu"), work=fields.get("work", "solve"))
+        if isinstance(fields.get("model"), dict) and "key" in fields["model"]:
+            job._fields["model"] = fields["model"]  # with the path and hash of its file at the time the job was made
         return job
 
     @classmethod
@@ -237,14 +230,14 @@ class Job:
 
     def __repr__(self) -> str:
         body = "" if self.model is None else f" {self.model.name!r}"
-        return f"<Job {self.hash}: {self.work}{body} on {self.device} ({self.level})>"
+        return f"<Job {self.hash}: {self.work}{body} on {self.device}>"
 
     def prepare(self, threads: int | None = None) -> Any:
         """Return the prepared work object, for use in your own loop."""
         return WORKS[self.work].prepare(self, threads)
 
 
-def hash_job(words: dict[str, Any]) -> str:
+def hash_job(fields: dict[str, Any]) -> str:
     """Return the hash of a job given as plain values; its body is represented by name and key."""
-    body = words["model"] or {}
-    return hash_values(words | {"model": {key: body[key] for key in ("name", "key") if key in body}})
+    body = fields["model"] or {}
+    return hash_values(fields | {"model": {key: body[key] for key in ("name", "key") if key in body}})

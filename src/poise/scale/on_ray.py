@@ -6,12 +6,10 @@ keep Ray's overhead small.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from os import PathLike, fspath
 from typing import Any
 
 from poise.errors import FormatError, InvalidValue, MissingExtra
-from poise.scale.levels import run_at_level
 from poise.scale.tables import ROWS, add_id, make_table
 
 __all__ = ["BATCH", "RayWorker", "load_ray", "map_on_ray"]
@@ -116,8 +114,6 @@ class RayWorker:
     """
 
     def __init__(self, job: Any, num_cpus: float) -> None:
-        self._level = ExitStack()
-        self._level.enter_context(run_at_level(job.device, job.level))  # until the actor ends
         self.work = job.prepare(max(1, round(num_cpus)))
 
     def __call__(self, table: Any) -> Any:

@@ -1,150 +1,152 @@
-"""Runs of a job on rows: finished parts are kept, missing ones are computed, and the manifest is written last."""
+"""Runs of a job: finished parts are kept, missing ones are computed, and the manifest is written last."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from poise.errors import FormatError, InvalidValue
-from poise.scale.folder import JobFolder, Receipt, read_shard
-from poise.scale.inputs import RowGroup, hash_row_group, list_inputs, list_row_groups, list_rows
-from poise.scale.levels import run_at_level
+from poise.scale.folder import JobFolder, Record, read_shard
+from poise.scale.inputs import Part
 from poise.scale.report import Report
-from poise.scale.tables import write_part
 
-__all__ = ["run_rows"]
+__all__ = ["Made", "Plan", "Tick", "run_job"]
+
+Tick = Callable[[int], Any]  # called with the rows done within the current part
+Made = Generator[Record, None, None]
 
 
-class Tally:
-    """The progress and row counts of a run.
+class Plan:
+    """The parts of a job, and how to make them.
 
-    Args:
-        total: The number of rows of this run.
-        progress: Called with (done, total).
+    Attributes:
+        unit: The unit of the counts: "rows", "clips" or "poses".
+        inputs: The row counts of the row groups of each input file, by name.
+        parts: The parts by name, in order.
+        failed: The inputs that could not be read, with the reason.
     """
 
-    def __init__(self, total: int, progress: Any) -> None:
-        self.total, self.before, self.new, self.progress = total, 0, 0, progress
-        self.counts: dict[str, int] = {}
+    unit = "rows"
 
-    def tick(self, more: int = 0) -> None:
-        """Report `more` rows done within the current piece."""
-        if self.progress is not None:
-            self.progress(self.before + more, self.total)
+    def __init__(self) -> None:
+        self.inputs: dict[str, list[int]] = {}
+        self.parts: dict[str, Part] = {}
+        self.failed: dict[str, str] = {}
 
-    def add(self, facts: dict[str, Any], *, new: bool) -> None:
-        """Add a finished piece to the counts."""
-        self.before += facts["rows"]
-        self.new += facts["rows"] if new else 0
-        for name, number in facts["counts"].items():
-            self.counts[name] = self.counts.get(name, 0) + number
-        self.tick()
+    def make(self, folder: JobFolder, names: Sequence[str], tick: Tick) -> Made:
+        """Make parts; yield the record of each when its file is written. Inputs that cannot be read are skipped."""
+        raise NotImplementedError
+
+    def finish(self, folder: JobFolder, records: Sequence[Record]) -> list[str]:
+        """Write the files that need all parts; return their names."""
+        return []
 
 
-def run_rows(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Report:
-    """Run a job on the rows of tables; see `Job.run`."""
+def run_job(
+    job: Any,
+    claim: dict[str, Any],
+    make_plan: Callable[..., Plan],
+    inputs: Any,
+    out: Any,
+    shard: Any,
+    threads: int | None,
+    progress: Any,
+) -> Report:
+    """Make the missing parts of a shard, and the manifest if those of all others are there; see `Job.run`.
+
+    Args:
+        job: The job.
+        claim: The job as plain values, and the level of this machine: what the folder belongs to, with its inputs.
+        make_plan: Lists the parts of the job: (job, inputs, threads).
+        inputs: See `Job.run`, as for the others.
+        out: The output folder.
+        shard: The share of the work.
+        threads: The number of threads.
+        progress: The function to call.
+    """
     begun = time.perf_counter()
     which, count = read_shard(shard)
-    pieces = list_row_groups(list_inputs(inputs))
-    with run_at_level(job.device, job.level):
-        work = job.prepare(threads)
-        check_columns(pieces, work)
-        parts = name_parts(job.hash, pieces)
-        mine = list(parts)[which::count]
-        folder = JobFolder(out, (which, count))
-        failed: dict[str, str] = {}
-        with folder.hold(job.plain_values(), repr(job), list_rows(pieces)):
-            own = {name: found for name in mine if (found := find_part(folder, name, parts[name])) is not None}
-            tally = Tally(sum(parts[name].rows for name in mine), progress)
-            tally.tick()
-            for name in mine:
-                piece, new = parts[name], name not in own
-                if new:
-                    try:
-                        own[name] = write_part(folder, name, piece, work, list_facts(job.hash, piece), tally.tick)
-                    except FormatError as error:
-                        if error.path != str(piece.input.path):
-                            raise
-                        failed[f"{piece.input.name}, row group {piece.group}"] = error.message
-                        continue
-                tally.add(own[name], new=new)
-            receipts, missing = folder.find_all(parts, own, lambda name: find_part(folder, name, parts[name]))
-            left = sum(parts[name].rows for name in missing)
-            manifest = None if left or failed else write_manifest(folder, job.hash, receipts)
-    if failed:
-        raise FormatError(describe_failures(failed, tally.new), str(inputs))
-    skipped = tally.before - tally.new
-    seconds = time.perf_counter() - begun
-    counts = dict(sorted(tally.counts.items()))
+    plan = make_plan(job, inputs, threads)
+    folder, parts = JobFolder(out, (which, count)), plan.parts
+    mine = list(parts)[which::count]
+    total = sum(parts[name].rows for name in mine)
+
+    def tick(more: int = 0) -> None:
+        if progress is not None:
+            progress(done + more, total)
+
+    with folder.hold(claim | {"inputs": plan.inputs}, repr(job)):
+        there = find_records(folder, {name: parts[name] for name in mine})
+        own = {name: record for name, record in there.items() if not record.get("error")}  # others are tried again
+        done = skipped = sum(record["rows"] for record in own.values())
+        tick()
+        with closing(plan.make(folder, [name for name in mine if name not in own], tick)) as made:
+            for record in made:
+                folder.add(record)
+                own[record["part"]] = record
+                done += record["rows"]
+                tick()
+        missing, records = find_missing(folder, parts, own)
+        manifest = None
+        if not missing:
+            every = [records[name] for name in parts]
+            facts = {"job": job.hash, plan.unit: sum(part.rows for part in parts.values())}
+            facts["counts"] = count_outcomes(every)
+            manifest = folder.write_manifest(facts, plan.finish(folder, every), every)
+    if plan.failed:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in plan.failed.items())
+        rest = f"The rest of this run is done ({done - skipped} {plan.unit}) and kept."
+        raise FormatError(f"{reasons} {rest}", str(inputs))
+    ended = [own[name] for name in mine]
     return Report(
-        *(job.hash, folder.path, "rows", tally.new, skipped, left, counts, seconds),
+        *(job.hash, folder.path, plan.unit, done - skipped, skipped, sum(parts[name].rows for name in missing)),
+        *(count_outcomes(ended), time.perf_counter() - begun),
+        failed={record["part"]: record["error"] for record in ended if record.get("error")},
         manifest=manifest,
+        figures={record["part"]: record["figures"] for record in ended if record.get("figures")},
         damaged=tuple(folder.damaged),
     )
 
 
-def describe_failures(failed: dict[str, str], done: int) -> str:
-    """Return a message that lists the unreadable inputs and states that the rest is done."""
-    reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-    return f"{reasons} The rest of this run is done ({done} rows) and kept."
-
-
-# ------------------------------------------------------------------------------------------------ parts
-
-
-def list_facts(job: str, piece: RowGroup) -> dict[str, Any]:
-    """Return the facts that identify a part: its job, its input and the input's hash."""
-    words = {"job": job, "input": piece.input.name, "group": piece.group}
-    return words | {"fingerprint": hash_row_group(piece)}
-
-
-def name_parts(job: str, pieces: Sequence[RowGroup]) -> dict[str, RowGroup]:
-    """Map part names (the job's hash, the input, the row group) to row groups.
+def find_records(folder: JobFolder, parts: Mapping[str, Part]) -> dict[str, Record]:
+    """Return the records of finished parts.
 
     Raises:
-        InvalidValue: Two parts would have the same name.
+        InvalidValue: An input has changed since its part was made.
     """
-    out: dict[str, RowGroup] = {}
-    for piece in pieces:
-        other = out.setdefault(f"{job}-{piece.stem}.parquet", piece)
-        if other is not piece:
-            raise InvalidValue(f"{other.input.name!r} and {piece.input.name!r} would have the same part: rename one.")
-    return out
+    records = folder.read_records()
+    found = {name: records[name] for name in parts if folder.is_whole(name, records.get(name))}
+    for name in [name for name, record in found.items() if record["fingerprint"] != parts[name].fingerprint()]:
+        if not (record := found.pop(name)).get("error"):
+            again = f"; or remove {str(folder.path / record['file'])!r}, and it is made again" if record["file"] else ""
+            raise InvalidValue(
+                f"{parts[name].where!r} has changed since {name!r} was made from it: give another folder{again}. "
+                "Nothing was changed."
+            )
+    return found
 
 
-def check_columns(pieces: Sequence[RowGroup], work: Any) -> None:
-    """Check that all tables have the needed columns, before anything is computed.
+def find_missing(
+    folder: JobFolder, parts: Mapping[str, Part], own: dict[str, Record]
+) -> tuple[list[str], dict[str, Record]]:
+    """Return the names of missing parts, and the records of the others.
 
-    Raises:
-        FormatError: A table lacks a column of the work, or only some tables have an id.
+    The parts of other shards are only checked if each has a record.
     """
-    files = {piece.input.path: piece for piece in pieces}
-    for path, piece in files.items():
-        work.list_columns(piece.columns, str(path))
-    with_id = [str(path) for path, piece in files.items() if "id" in piece.columns]
-    without = [str(path) for path, piece in files.items() if "id" not in piece.columns]
-    if with_id and without:
-        raise FormatError(f"has no column 'id', and {with_id[0]} has one: all files have it, or none.", without[0])
+    others = {name: part for name, part in parts.items() if name not in own}
+    named = folder.read_records() if others else {}
+    if missing := [name for name in others if name not in named]:
+        return missing, own
+    records = own | find_records(folder, others)
+    return [name for name in parts if name not in records], records
 
 
-def find_part(folder: JobFolder, name: str, piece: RowGroup) -> Receipt | None:
-    """Return the receipt of a part, or None if it is missing or damaged.
-
-    Raises:
-        InvalidValue: The input has changed since the part was written.
-    """
-    if (receipt := folder.find(name)) is not None and receipt["fingerprint"] != hash_row_group(piece):
-        raise folder.make_changed(piece.input.path, name)
-    return receipt
-
-
-def write_manifest(folder: JobFolder, job: str, receipts: dict[str, Receipt]) -> Any:
-    """Write the manifest of a job."""
-    tally = Tally(0, None)
-    for receipt in receipts.values():
-        tally.add(receipt, new=True)
-    keys = ("file", "input", "group", "rows", "bytes", "sha256")
-    parts = [{key: receipt[key] for key in keys} for _, receipt in sorted(receipts.items())]
-    facts = {"job": job, "rows": tally.new, "counts": dict(sorted(tally.counts.items()))}
-    return folder.write_manifest(facts, parts)
+def count_outcomes(records: Iterable[Record]) -> dict[str, int]:
+    """Return the sum of the counts of parts, by outcome."""
+    counts = Counter[str]()
+    for record in records:
+        counts.update(record["counts"])
+    return dict(sorted(counts.items()))

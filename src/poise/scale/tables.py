@@ -1,49 +1,91 @@
-"""Computation of parts: a row group is read, computed and written batch by batch, so that memory stays bounded."""
+"""Parts of tables: a row group is read, computed and written batch by batch, so that memory stays bounded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from mmap import ACCESS_READ, mmap
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
 
-from poise.errors import FormatError
+from poise.errors import FormatError, InvalidValue
 from poise.formats.tables.parquet_pages import measure_pages
 from poise.scale.columns import read_column
-from poise.scale.folder import JobFolder
-from poise.scale.inputs import RowGroup, load_parquet, make_damaged
+from poise.scale.folder import JobFolder, Record
+from poise.scale.inputs import Part, list_inputs, list_row_groups, load_parquet, make_damaged
 from poise.scale.rows import RowWork
+from poise.scale.run import Made, Plan, Tick
 
-__all__ = ["ROWS", "add_id", "make_table", "write_part"]
+__all__ = ["ROWS", "RowPlan", "add_id", "make_table"]
 
 ROWS = 1 << 18  # rows in memory at once, and per row group of the output
 MOST_BYTES = 1 << 28  # of a page, and of the ids in memory at once
-Tick = Callable[[int], Any]
 
 
-def write_part(
-    folder: JobFolder, name: str, piece: RowGroup, work: RowWork, facts: dict[str, Any], tick: Tick
-) -> dict[str, Any]:
-    """Compute a row group and write its part.
+class RowPlan(Plan):
+    """A job on the rows of tables: a part for every row group; see `Plan`.
+
+    Raises:
+        FormatError: An input is damaged or lacks a column, or only some inputs have ids.
+        InvalidValue: Two parts would have the same name.
+    """
+
+    def __init__(self, job: Any, inputs: Any, threads: int | None) -> None:
+        super().__init__()
+        pieces = list_row_groups(list_inputs(inputs))
+        self.work: RowWork = job.prepare(threads)
+        check_tables(pieces, self.work)
+        for piece in pieces:
+            self.inputs.setdefault(piece.name, []).append(piece.rows)
+            stem = str(PurePosixPath(piece.name).with_suffix("")).replace("/", "+")
+            other = self.parts.setdefault(f"{job.hash}-{stem}-{piece.group:05d}.parquet", piece)
+            if other is not piece:
+                raise InvalidValue(f"{other.name!r} and {piece.name!r} would have the same part: rename one.")
+
+    def make(self, folder: JobFolder, names: Sequence[str], tick: Tick) -> Made:
+        """Make parts one after another; the work itself uses all threads."""
+        for name in names:
+            piece = self.parts[name]
+            try:
+                record = write_part(folder, name, piece, self.work, tick)
+            except FormatError as error:
+                if error.path != piece.where:
+                    raise
+                self.failed[f"{piece.name}, row group {piece.group}"] = error.message
+            else:
+                yield record
+
+
+def check_tables(pieces: Sequence[Part], work: RowWork) -> None:
+    """Check that all tables have the needed columns, before anything is computed."""
+    files = {piece.where: piece.columns for piece in pieces}
+    for path, columns in files.items():
+        work.list_columns(columns, path)
+    with_id = [path for path, columns in files.items() if "id" in columns]
+    without = [path for path, columns in files.items() if "id" not in columns]
+    if with_id and without:
+        raise FormatError(f"has no column 'id', and {with_id[0]} has one: all files have it, or none.", without[0])
+
+
+def write_part(folder: JobFolder, name: str, piece: Part, work: RowWork, tick: Tick) -> Record:
+    """Compute a row group and write its part; return its record.
 
     Args:
         folder: The output folder.
         name: The part's name.
         piece: The row group.
         work: The work to do.
-        facts: The job and the input of the part.
         tick: Called with the number of finished rows, after each batch and during it.
-
-    Returns:
-        The receipt: the facts, the number of rows, and the counts of their outcomes.
     """
     _, door = load_parquet()
+    facts = {"input": piece.name, "group": piece.group, "fingerprint": piece.fingerprint()}
     counts: dict[str, int] = {}
     with folder.write(name) as temporary, temporary.open("wb") as sink:
-        writer, done = None, 0
+        writer: Any = None
+        done = 0
         for table in read_batches(piece, work):
-            found = work.compute(table, str(piece.input.path), shift(tick, done))
+            found = work.compute(table, piece.where, shift(tick, done))
             out = make_table(found, add_id(table, piece.first + done, len(next(iter(found.values())))))
             if writer is None:
                 writer = door.ParquetWriter(
@@ -53,12 +95,9 @@ def write_part(
             add_counts(counts, found)
             done += table.num_rows
             tick(done)
-        if writer is None:  # a row group without rows
-            empty = empty_table(piece, work)
-            writer = door.ParquetWriter(sink, empty.schema, compression="none")
         writer.close()
         sink.flush()
-    return folder.sign(name, facts | {"file": name, "rows": done, "counts": dict(sorted(counts.items()))})
+    return folder.make_record(name, name, facts | {"rows": done, "counts": dict(sorted(counts.items()))})
 
 
 def shift(tick: Tick, before: int) -> Callable[[int, int], Any]:
@@ -66,44 +105,32 @@ def shift(tick: Tick, before: int) -> Callable[[int, int], Any]:
     return lambda done, _: tick(before + done)
 
 
-def read_batches(piece: RowGroup, work: RowWork) -> Iterator[Any]:
-    """Yield the row group as tables of at most `ROWS` rows, with the needed columns.
+def read_batches(piece: Part, work: RowWork) -> Iterator[Any]:
+    """Yield a row group page by page as tables of at most `ROWS` rows, at least one, with the needed columns.
 
     Raises:
-        FormatError: The file is damaged.
+        FormatError: The file is damaged, a column does not hold numbers, or the ids are too long.
     """
     pyarrow, door = load_parquet()
-    wanted = work.list_columns(piece.columns, str(piece.input.path))
-    wanted = ["id", *wanted] if "id" in piece.columns else wanted
-    batches = iterate(piece, door, wanted)
-    while True:  # ends: with the row group
-        try:
-            batch = next(batches, None)
-        except FormatError:
-            raise
-        except Exception as error:  # pyarrow raises many types of exceptions on damaged files
-            raise make_damaged(piece.input.path, error) from error
-        if batch is None:
-            return
-        yield pyarrow.Table.from_batches([batch])
+    path, ids = piece.path, [name for name in piece.columns if name == "id"]
+    columns = [*ids, *work.list_columns(piece.columns, str(path))]
+    try:
+        schema = door.read_schema(path)
+        check_columns(piece, schema, door.read_metadata(path).row_group(piece.group), columns)
+        if not piece.rows:
+            yield schema.empty_table().select(columns)
+        with door.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False, read_dictionary=ids) as file:
+            for batch in file.iter_batches(ROWS, row_groups=[piece.group], columns=columns, use_threads=False):
+                yield pyarrow.Table.from_batches([write_out_ids(batch, str(path))])
+    except FormatError:
+        raise
+    except Exception as error:  # pyarrow raises many types of exceptions on damaged files
+        raise make_damaged(path, error) from error
 
 
-def iterate(piece: RowGroup, door: Any, columns: list[str]) -> Iterator[Any]:
-    """Yield the record batches of a row group, page by page.
-
-    Raises:
-        FormatError: A column does not hold numbers, or the ids are too long.
-    """
-    path, words = piece.input.path, [name for name in columns if name == "id"]
-    with door.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False, read_dictionary=words) as file:
-        check_columns(piece, door.read_schema(path), file.metadata.row_group(piece.group), columns)
-        for batch in file.iter_batches(ROWS, row_groups=[piece.group], columns=columns, use_threads=False):
-            yield write_out_ids(batch, str(path))
-
-
-def check_columns(piece: RowGroup, schema: Any, group: Any, columns: list[str]) -> None:
+def check_columns(piece: Part, schema: Any, group: Any, columns: list[str]) -> None:
     """Raise an error if columns do not hold numbers, or a page of them is too large."""
-    path = piece.input.path
+    path = piece.path
     for name in columns:
         if name != "id":
             read_column(schema.empty_table(), name, str(path))
@@ -132,14 +159,6 @@ def write_out_ids(batch: Any, where: str) -> Any:
     if longest * len(ids) > MOST_BYTES:
         raise FormatError(f"column 'id' has texts of {longest} bytes in {len(ids)} rows; write shorter ids.", where)
     return batch.set_column(at, "id", ids.dictionary_decode())
-
-
-def empty_table(piece: RowGroup, work: RowWork) -> Any:
-    """Return the answer table for zero rows."""
-    _, door = load_parquet()
-    wanted = work.list_columns(piece.columns, str(piece.input.path))
-    table = door.read_schema(piece.input.path).empty_table().select(wanted + ["id"] * ("id" in piece.columns))
-    return make_table(work.compute(table, str(piece.input.path)), add_id(table, 0, 0))
 
 
 def add_id(table: Any, first: int, rows: int) -> Any:

@@ -1,19 +1,24 @@
-"""The kinds of work of a job, with the functions that check, prepare and run each."""
+"""The kinds of work of a job, with the functions that check and prepare each, and its plan."""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from poise import native
 from poise.batch.device import check_served
 from poise.batch.maps import MapProblem
 from poise.errors import InvalidValue
-from poise.scale import clips, libraries, maps, run
-from poise.scale.clips import QualityClips, RetargetClips
+from poise.native.gpu import load_cupy
+from poise.scale.clips import QUALITY_OPTIONS, RETARGET_OPTIONS, ClipPlan, QualityClips, RetargetClips
+from poise.scale.maps import MAP_OPTIONS, MapPlan
 from poise.scale.rows import FkRows, SolveRows
+from poise.scale.run import Plan
+from poise.scale.tables import RowPlan
 
-__all__ = ["WORKS", "Work"]
+__all__ = ["WORKS", "Work", "find_level"]
 
 CLOCK_OPTION = "time_limit"
 RUN_OPTIONS = ("threads", "starts", "targets", "out", "progress", "record")  # of Job.run, or columns of the input
@@ -25,7 +30,7 @@ class Work:
 
     Attributes:
         prepare: Returns the work object for a job and a number of threads.
-        run: Does the remaining work of a job: (job, inputs, out, shard, threads, progress).
+        plan: Lists the parts of a job: (job, inputs, threads).
         check_values: Raises for invalid goals and options.
         options: The names of its options; None if `check_values` checks them.
         needs_model: Whether it needs a body.
@@ -34,7 +39,7 @@ class Work:
     """
 
     prepare: Callable[[Any, int | None], Any]
-    run: Callable[..., Any]
+    plan: Callable[..., Plan]
     check_values: Callable[[Any], Any]
     options: tuple[str, ...] | None = None
     needs_model: bool = True
@@ -104,12 +109,25 @@ def prepare_map(job: Any, threads: int | None) -> MapProblem:
     return MapProblem.prepare(job.model, threads=threads, device=job.device, **job.options)
 
 
+def find_level(device: str) -> str:
+    """Return the instruction level of this machine's processor or GPU; answers of others differ in their last bits.
+
+    Raises:
+        InvalidValue: The device is a GPU, and this machine has none.
+    """
+    if device == "cpu":
+        return f"{platform.machine().lower()} {native.level()}"
+    cupy = load_cupy()
+    try:
+        return f"sm_{cupy.cuda.Device().compute_capability}"
+    except Exception as error:  # CuPy raises various errors if there is no device
+        raise InvalidValue(f"the job is for a GPU, and this machine has none: {error}") from None
+
+
 WORKS = {
-    "solve": Work(prepare_solve, run.run_rows, check_solve, has_gpu=True),
-    "fk": Work(prepare_fk, run.run_rows, prepare_fk, ("frames",)),
-    "retarget": Work(
-        prepare_retarget, libraries.run_clips, prepare_retarget, clips.RETARGET_OPTIONS, reads_meshes=True
-    ),
-    "quality": Work(prepare_quality, libraries.run_clips, prepare_quality, clips.QUALITY_OPTIONS, needs_model=False),
-    "reach_map": Work(prepare_map, maps.run_map, check_map, maps.MAP_OPTIONS, has_gpu=True),
+    "solve": Work(prepare_solve, RowPlan, check_solve, has_gpu=True),
+    "fk": Work(prepare_fk, RowPlan, prepare_fk, ("frames",)),
+    "retarget": Work(prepare_retarget, ClipPlan, prepare_retarget, RETARGET_OPTIONS, reads_meshes=True),
+    "quality": Work(prepare_quality, ClipPlan, prepare_quality, QUALITY_OPTIONS, needs_model=False),
+    "reach_map": Work(prepare_map, MapPlan, check_map, MAP_OPTIONS, has_gpu=True),
 }

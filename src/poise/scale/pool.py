@@ -1,0 +1,101 @@
+"""Worker processes, which prepare a job once and process its clips one by one."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from types import ModuleType
+from typing import Any, ClassVar
+
+from poise.errors import FormatError, FormatWarning
+from poise.scale.folder import JobFolder, Record
+from poise.scale.inputs import Part
+
+__all__ = ["map_in_processes"]
+
+POLL_SECONDS = 0.05  # a wait without a timeout ignores Ctrl-C on Windows
+Make = Callable[..., Record]  # (clip, prepared work, folder)
+
+
+class Worker:
+    """What a worker process prepares once.
+
+    Attributes:
+        process: Processes a clip.
+    """
+
+    process: ClassVar[Callable[[Part], Record]]
+
+
+def map_in_processes(make: Make, clips: Sequence[Part], workers: int, job: Any, folder: JobFolder) -> Iterator[Record]:
+    """Yield the records of clips as worker processes make them.
+
+    Raises:
+        FormatError: A disk error, or a worker has ended.
+    """
+    context = get_context("spawn")  # a copy of this process would lack its threads
+    reader, writer = context.Pipe(duplex=False)
+    prepared = reader, make, type(job).from_values, job.plain_values(), folder
+    pool = ProcessPoolExecutor(workers, context, start_worker, prepared)
+    done: queue.SimpleQueue[Future[Record]] = queue.SimpleQueue()
+    try:
+        with hide_script():
+            for clip in clips:
+                pool.submit(process, clip).add_done_callback(done.put)
+        left = len(clips)
+        while left:  # ends: a pool finishes its calls, or breaks
+            with suppress(queue.Empty):
+                yield done.get(timeout=POLL_SECONDS).result()
+                left -= 1
+    except BrokenProcessPool:
+        raise FormatError(
+            "a worker process has ended; finished clips are kept, run the job again.", str(folder.path)
+        ) from None
+    finally:
+        writer.close()
+        pool.shutdown(cancel_futures=True)
+        reader.close()
+
+
+@contextmanager
+def hide_script() -> Iterator[None]:
+    """Keep new processes from running the caller's script, which may lack `if __name__ == "__main__"`."""
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
+
+
+def start_worker(
+    reader: Connection, make: Make, read: Callable[..., Any], values: dict[str, Any], folder: JobFolder
+) -> None:
+    """Prepare a job in a new process, which ends with its parent or when the parent closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    warnings.simplefilter("ignore", FormatWarning)  # the parent has issued them
+    threading.Thread(target=end_with, args=(reader,), daemon=True).start()
+    Worker.process = staticmethod(partial(make, work=read(values).prepare(), folder=folder))
+
+
+def end_with(reader: Connection) -> None:
+    """End this process when a pipe is closed."""
+    with suppress(EOFError, OSError):
+        reader.poll(None)
+    os._exit(0)
+
+
+def process(clip: Part) -> Record:
+    """Process a clip in a worker process."""
+    return Worker.process(clip)
