@@ -189,3 +189,55 @@ def test_a_tool_changes_no_role_and_no_sole(lying: Path) -> None:
     model = poise.load(lying)
     tool = model.with_frame("tool", model.roles["hand_l"], (0.0, 0.0, 0.1))
     np.testing.assert_array_equal(tool.example_poses, model.example_poses)
+
+
+def write_arm(name: str, y: float) -> str:
+    """Return an arm on a table, like a UR: its upper arm is beside its shoulder, its flange twists."""
+    inner = '<body name="tool" pos="0 .09 0"><geom type="sphere" size=".02"/></body>'.replace("tool", f"{name}_tool")
+    chain = (("flange", 0.0, 0.0, "0 1 0"), ("turn", 0.0, -0.1, "0 0 1"), ("wrist", 0.5, 0.0, "0 1 0"))
+    for part, x, side, axis in (*chain, ("fore", 0.6, -0.1, "0 1 0"), ("upper", 0.0, 0.2, "0 1 0")):
+        hinge = f'<joint axis="{axis}" range="-170 170"/><geom type="sphere" size=".05"/>'
+        inner = f'<body name="{name}_{part}" pos="{x} {side} 0">{hinge}{inner}</body>'
+    base = '<joint axis="0 0 1" range="-170 170"/><geom type="sphere" size=".08"/>'
+    return f'<body name="{name}_base" pos="0 {y} .2">{base}{inner}</body>'
+
+
+@pytest.mark.parametrize("names", [("tam", "gol"), ("left", "right")])
+def test_two_equal_arms_have_roles(tmp_path: Path, names: tuple[str, str]) -> None:
+    arms = "".join(write_arm(name, y) for name, y in zip(names, (0.4, -0.4), strict=True))
+    model = load(tmp_path, f'<body name="table">{arms}</body>')
+    for part, frame in (("shoulder", "upper"), ("elbow", "fore"), ("hand", "flange")):
+        assert {model.roles[f"{part}_{side}"] for side in "lr"} == {f"{name}_{frame}" for name in names}
+
+
+def test_an_arm_that_ends_at_the_elbow_is_read_from_the_other(tmp_path: Path) -> None:
+    limbs = ""
+    for k, y in enumerate((1.0, -1.0)):
+        out = (0.0, 0.3 * y, 0.0)
+        arm = ((f"a{k}", (0.0, 0.2 * y, 0.5), "1 0 0", 0.0), (f"b{k}", out, "0 0 1", 0.0), (f"c{k}", out, "1 0 0", 0.0))
+        down = (0.0, 0.0, -0.35)
+        leg = (f"d{k}", (0.0, 0.1 * y, 0.0), "0 1 0", 0.0), (f"e{k}", down, "0 1 0", 0.0)
+        limbs += write_chain(*arm[: 3 - k]) + write_chain(*leg, (f"f{k}", down, "0 1 0", 0.05))
+    head = write_chain(("head", (0.0, 0.0, 0.7), "0 1 0", 0.0))
+    model = load(tmp_path, f'<body name="x" pos="0 0 .8"><freejoint/><geom size=".1" mass="5"/>{head}{limbs}</body>')
+    assert {model.roles[f"elbow_{side}"] for side in "lr"} == {"b0", "b1"}
+    hands = [model.fk(model.rest, f"hand_{side}")[:3, 3] for side in "lr"]
+    assert hands[0] == pytest.approx(hands[1] * (1.0, -1.0, 1.0), abs=1e-6)
+
+
+def test_a_gripper_is_the_hand(tmp_path: Path) -> None:
+    limbs = ""
+    for side, y in (("left", 1.0), ("right", -1.0)):
+        grip = f'<body name="{side}_gripper_base" pos="0 0 -.1"><geom type="sphere" size=".02" mass=".1"/></body>'
+        x, shoulder = (0.0, 0.0, 0.0), (f"{side}_shoulder", (0.0, 0.3 * y, 0.5), "0 1 0", 0.0)
+        arm = (
+            (f"{side}_a2", x, "1 0 0", 0.0),
+            (f"{side}_a3", x, "0 0 1", 0.3),
+            (f"{side}_a4", (0.0, 0.0, -0.3), "0 1 0", 0.25),
+        )
+        wrist = write_chain(*((f"{side}_a5", (0.0, 0.0, -0.25), "1 0 0", 0.0),)).replace("</body>", f"{grip}</body>")
+        limbs += write_chain(shoulder, *arm).replace("</body>", f"{wrist}</body>", 1)
+    model = load(tmp_path, f'<body name="mast"><geom size=".1" mass="5"/>{limbs}</body>')
+    for side, name in (("l", "left"), ("r", "right")):
+        assert model.roles[f"hand_{side}"] == f"{name}_gripper_base"
+        assert model.roles[f"wrist_{side}"] == f"{name}_a5"

@@ -37,6 +37,13 @@ window.writes = 0;
 const look = {attributes: true, childList: true, characterData: true, subtree: true};
 new MutationObserver((seen) => { window.writes += seen.length; }).observe(document.getElementById("short"), look);
 """
+ENDS_OF_LINE = """
+(() => {
+  const {a, b, e, f} = new DOMMatrix(getComputedStyle(document.querySelector(".thread")).transform);
+  const far = document.querySelector(".thread").offsetWidth;
+  return [e, f, e + far * a, f + far * b];
+})()
+"""
 PHONE = {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
 
@@ -59,7 +66,11 @@ class Dragged(Opened):
 
     def find(self, handle: str) -> tuple[float, float]:
         """Where a handle is on the screen."""
-        box = self.tab.locator(f'.handle[title="{handle}"]').bounding_box()
+        return self.find_middle(f'.handle[title="{handle}"]')
+
+    def find_middle(self, selector: str) -> tuple[float, float]:
+        """Where the middle of an element is on the screen."""
+        box = self.tab.locator(selector).bounding_box()
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def drag(self, handle: str, dx: float, dy: float) -> None:
@@ -137,16 +148,60 @@ def test_a_far_target_is_missed_in_words_and_the_range_is_kept(browser: Any, tmp
     assert (q >= model.lower).all()
     assert (q <= model.upper).all()
     assert opened.rows()["panda_hand_tcp"][2] == "no"
-    assert "Missed: panda_hand_tcp by" in opened.tab.locator("#words").inner_text()
+    assert opened.tab.locator("#words").inner_text().startswith("panda_hand_tcp is missed by ")
     assert opened.tab.locator("#short").inner_text() == "1 of 1 missed"
     assert opened.tab.locator(".target").is_visible()
+    assert opened.tab.locator(".handle.missed").get_attribute("title") == "panda_hand_tcp"
+    here, there = opened.find("panda_hand_tcp"), opened.find_middle(".target")
+    assert np.hypot(*np.subtract(here, there)) > 50
+    assert opened.tab.evaluate(ENDS_OF_LINE) == pytest.approx([*here, *there], abs=2.0)
     opened.tab.evaluate(COUNT_WRITES)
     opened.tab.evaluate("player.puppet.moving = true")  # another solve
     opened.rest()
     assert opened.tab.evaluate("window.writes") == 0, "the same words are not written again"
     opened.tab.locator("#undo").click()
     opened.rest()
-    assert not opened.tab.locator(".target").is_visible()
+    for mark in (".target", ".thread", ".handle.missed"):
+        assert opened.tab.locator(mark).count() == 0 or not opened.tab.locator(mark).is_visible()
+    opened.close()
+
+
+def test_the_reason_names_only_joints_that_move_the_goal(browser: Any, tmp_path: Path) -> None:
+    model = poise.load("humanoid")
+    knee = next(joint for joint in model.joints if joint.frame == model.roles["knee_r"])
+    pose = poise.Pose(model).replace({knee.name: float(knee.lower)})
+    rig = poise.Rig(pose.model, pose.q)
+    rig.pin("pelvis")
+    opened = Dragged(browser, rig, tmp_path, OUTLINES)
+    opened.drag("hand_l", 100, -250)
+    words = opened.tab.locator("#words").inner_text()
+    assert words.startswith("hand_l is missed by ")
+    assert words.count(".") == 1, "one sentence"
+    assert knee.name not in words
+    opened.close()
+
+
+def test_targets_and_handles_are_above_the_panel(browser: Any, tmp_path: Path) -> None:
+    opened = Dragged(browser, poise.load("panda"), tmp_path, OUTLINES, viewport={"width": 1000, "height": 640})
+    x, y = opened.find("panda_hand_tcp")
+    opened.drag("panda_hand_tcp", 800 - x, 40 - y)
+    for mark in (".target", ".handle"):
+        level = f"Number(getComputedStyle(document.querySelector('{mark}')).zIndex)"
+        assert opened.tab.evaluate(level) > 0
+    opened.close()
+
+
+@pytest.mark.parametrize("wide", [390, 1000])
+def test_all_columns_of_the_jacobian_are_seen(browser: Any, tmp_path: Path, wide: int) -> None:
+    model = poise.load("panda")
+    opened = Dragged(browser, model, tmp_path, OUTLINES, viewport={"width": wide, "height": 780})
+    opened.tab.evaluate("document.getElementById('panel').open = document.getElementById('lesson').open = true")
+    opened.settle()
+    assert opened.tab.locator("#jacobian th").count() == 1 + model.nv
+    for table in ("jacobian", "steps"):
+        box = opened.tab.locator(f"#{table} th").last.bounding_box()
+        panel = opened.tab.locator("#panel").bounding_box()
+        assert box["x"] + box["width"] <= panel["x"] + panel["width"]
     opened.close()
 
 
@@ -341,7 +396,7 @@ def test_hostile_names_are_text(browser: Any, tmp_path: Path) -> None:
         handle.focus()
         for _ in range(12):
             opened.tab.keyboard.press("Shift+ArrowRight")
-        opened.until("document.getElementById('said').textContent.includes('Missed: ')")
+        opened.until("document.getElementById('said').textContent.includes('issed')")
         shown = opened.tab.locator("#table").inner_text() + opened.tab.locator("#words").inner_text()
         assert any(attack in shown for attack in ATTACKS)
         assert any(attack in handle.get_attribute("aria-label") for attack in ATTACKS)

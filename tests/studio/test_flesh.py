@@ -14,8 +14,9 @@ from bvh_cases import ROOT6, ROTATIONS, write
 from bvh_oracle import Bone, bones, text_of
 from poise.limits.skeleton import make_skeleton_capsules
 from poise.model import Box
+from poise.pictures.body.arm_flesh import is_arm
 from poise.pictures.body.clay import place_core
-from poise.pictures.body.flesh import find_flesh
+from poise.pictures.body.flesh import cover_skeleton, find_flesh
 from poise.pictures.body.joint_balls import join_balls
 from poise.pictures.body.solids import find_solids
 
@@ -166,3 +167,25 @@ def test_heavy_parts_without_bones_hang_together_with_the_rest() -> None:
     assert joined["ankle"].a == origin
     assert joined["ankle"].b == pytest.approx((0.2, 0.0, 0.0), abs=0.1)
     assert {capsule.frame for capsule in given} == set(joined)
+
+
+@pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])
+def test_the_links_of_an_arm_are_where_their_masses_are(name: str) -> None:
+    """The upper arm of a UR is beside its shoulder; its bone, from joint to joint, is not."""
+    model = poise.load(name)
+    world, cones = dict(zip(model.frames, model.fk(model.rest), strict=True)), list(cover_skeleton(model))
+    assert len(cones) > len(model.frames) - 3, "links and housings"
+    for frame, T in list(world.items())[1:]:  # without the pedestal
+        center = T[:3, :3] @ model.frame(frame).center + T[:3, 3]
+        far = []
+        for other, cone in cones:
+            a, b = (world[other][:3, :3] @ np.array(end) + world[other][:3, 3] for end in (cone.a, cone.b))
+            along = (b - a) / max(float((b - a) @ (b - a)), 1e-12)
+            share = float(np.clip((center - a) @ along, 0.0, 1.0))
+            far.append(float(np.linalg.norm(a + share * (b - a) - center)) - min(cone.start, cone.end))
+        assert model.frame(frame).mass < 0.7 or min(far) < 0.02, frame
+
+
+def test_a_snake_and_a_planar_arm_stay_as_they_were() -> None:
+    for name in ("snake100", "planar3"):
+        assert not is_arm(poise.load(name))

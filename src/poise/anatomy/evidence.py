@@ -194,8 +194,10 @@ class Judge:
         if not same:
             return None
         frame = guess.frame
-        if self.strong or (self.part in ENDS and frame not in same):
-            frame = frame if frame in same else max(same, key=lambda name: self.claims[name][0])
+        if self.strong or self.part in ENDS:
+            grippers = [] if self.strong else [n for n in same if find_word_roles(n)[0] == (self.role,)]  # not a wrist
+            near = [frame] if frame in same else same
+            frame = max(grippers or near, key=lambda name: self.claims[name][0])
         sure = max(self.claims[name][0] for name in same)
         return Guess(frame, 1.0 - (1.0 - sure) * (1.0 - guess.certainty), f"name and shape: {guess.why}")
 

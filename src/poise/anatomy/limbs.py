@@ -201,6 +201,10 @@ def find_last(parts: list[BodyPart], middle: int, upper: int, end: Floats) -> tu
             break
         last = i
         group.append(parts[i])
+    if len(parts) == last + 2 and is_twist_hinge(
+        parts[-1], end - parts[-1].place
+    ):  # a flange, of which the hand is part
+        last += 1
     return last, (last + 1 if last + 1 < len(parts) else None)
 
 

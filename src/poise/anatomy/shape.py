@@ -13,7 +13,7 @@ from poise.anatomy.look_direction import Facing, find_facing
 from poise.anatomy.outlines import find_half_extent
 from poise.anatomy.parts import Body
 from poise.anatomy.stance import BodyStance, Limbs, find_stance, is_star
-from poise.anatomy.symmetry import BodySymmetry
+from poise.anatomy.symmetry import IMAGE_DISTANCE, BodySymmetry
 from poise.anatomy.trunk import read_trunk
 from poise.arrays import Floats
 from poise.model import Capsule, Shape, Sphere
@@ -80,11 +80,12 @@ def read_shape(body: Body, symmetry: BodySymmetry | None) -> BodyShape:
         limbs.update(name_sides(body, facing, pair, "leg", suffix))
     if stance.arms is not None:
         limbs.update(name_sides(body, facing, stance.arms, "arm", ""))
+    limbs = {name: complete_limb(body, symmetry, limb, limbs[turn_side(name)]) for name, limb in limbs.items()}
     roles: dict[str, tuple[str, float, str]] = {}
     ends: list[ContactPoint] = []
     notes = [f"the leg at {body.parts[k].frame!r} has no partner" for k in stance.lone]
     for name, limb in limbs.items():
-        pair = next(p for p in (*legs, stance.arms) if p is not None and limb in (p.first, p.second))
+        pair = next(p for p in (*legs, stance.arms) if p is not None and limb.chain[0] in (p.pair.first, p.pair.second))
         sure = pair.pair.alike * (0.6 + 0.4 * facing.certainty)
         roles.update(name_joints(body, name, limb, sure, notes, ends))
     roles.update(read_trunk(body, symmetry, stance, facing, legs, kind, notes))
@@ -109,6 +110,31 @@ def name_sides(body: Body, facing: Facing, limbs: Limbs, part: str, before: str)
         across = limbs.first.end - limbs.second.end
     left, right = (limbs.first, limbs.second) if across @ facing.left > 0.0 else (limbs.second, limbs.first)
     return {f"{part}_{before}l": left, f"{part}_{before}r": right}
+
+
+def turn_side(name: str) -> str:
+    """Return the name of the limb on the other side."""
+    return name[:-1] + {"l": "r", "r": "l"}[name[-1]]
+
+
+def complete_limb(body: Body, symmetry: BodySymmetry, limb: LimbChain, other: LimbChain) -> LimbChain:
+    """Return a limb that ends before its middle joint can be seen, with the joints and end of the other side's."""
+    if limb.middle is not None or other.middle is None or limb.wheel:
+        return limb
+
+    def reflect(place: Floats) -> Floats:
+        return np.array(place - 2.0 * (symmetry.normal @ place - symmetry.offset) * symmetry.normal)
+
+    def find(part: int) -> int | None:
+        off = {k: np.linalg.norm(body.parts[k].place - reflect(body.parts[part].place)) for k in limb.chain}
+        near = min(limb.chain, key=lambda k: off[k])
+        return near if off[near] < IMAGE_DISTANCE * body.size else None
+
+    upper, middle = find(other.upper), find(other.middle)
+    if upper is None or middle is None or upper == middle:
+        return limb
+    end = reflect(other.end if other.last is None else body.parts[other.last].place)
+    return replace(limb, upper=upper, middle=middle, end=end)
 
 
 LEG = {"upper": ("hip",), "middle": ("knee",), "last": ("ankle", "foot"), "beyond": ("ball", "toe")}
@@ -174,14 +200,15 @@ def find_least_end(body: Body, limb: LimbChain) -> float:
 
 
 def find_end(body: Body, limb: LimbChain, role: str) -> list[ContactPoint]:
-    """Return the end of a limb without a frame there: that of its outermost solid, if it is far from the last joint."""
+    """Return the end of a limb without a frame there, if it is far from the last joint: of its solids, or its bones."""
     last = body.parts[limb.chain[-1]]
     solids = [shape for shape in body.model.shapes if shape.frame in last.frames]
-    points = [limb.end, *list_solid_ends(body, [shape for shape in solids if shape.use != "visual"] or solids)]
-    place = max(points[1:] or points, key=lambda point: float(np.linalg.norm(point - last.place)))
-    if float(np.linalg.norm(place - last.place)) <= find_least_end(body, limb):
-        return []
-    return [ContactPoint(role, last.frame, map_into(body, last.frame, place), "shapes" if points[1:] else "mass")]
+    points = list_solid_ends(body, [shape for shape in solids if shape.use != "visual"] or solids)
+    points.sort(key=lambda point: -float(np.linalg.norm(point - last.place)))
+    for place, evidence in [*((point, "shapes") for point in points[:1]), (limb.end, "bones")]:
+        if float(np.linalg.norm(place - last.place)) > find_least_end(body, limb):
+            return [ContactPoint(role, last.frame, map_into(body, last.frame, place), evidence)]
+    return []
 
 
 def list_solid_ends(body: Body, shapes: list[Shape]) -> list[Floats]:

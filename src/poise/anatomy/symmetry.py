@@ -17,7 +17,7 @@ import numpy as np
 from poise.anatomy.parts import Body
 from poise.arrays import Floats
 
-__all__ = ["BodySymmetry", "Branches", "LimbPair", "find_symmetry"]
+__all__ = ["IMAGE_DISTANCE", "BodySymmetry", "Branches", "LimbPair", "find_symmetry"]
 
 LEAST_LIKENESS = 0.6  # of the two branches of a pair
 IMAGE_DISTANCE = 0.12  # relative to the body's size: distance from a mirror image at which likeness fades
@@ -124,7 +124,11 @@ def list_planes(body: Body, branches: Branches) -> list[tuple[Floats, float]]:
             wide = float(np.linalg.norm(across))
             if alike > LEAST_LIKENESS and wide > 1e-3 * body.size:
                 normal = snap_to_axis(across / wide)
-                middle = 0.25 * (body.parts[a].place + body.parts[b].place + branches.middles[a] + branches.middles[b])
+                middle = 0.5 * (body.parts[a].place + body.parts[b].place)
+                inner = 0.5 * (branches.middles[a] + branches.middles[b])
+                shift = body.parts[a].place - body.parts[b].place - branches.middles[a] + branches.middles[b]
+                if np.linalg.norm(shift) > 1e-3 * body.size:  # not two equal arms, which are no images of each other
+                    middle = 0.5 * (middle + inner)
                 planes.append((alike * length, normal, float(normal @ middle)))
     planes.sort(key=lambda plane: -plane[0])
     kept: list[tuple[Floats, float]] = []

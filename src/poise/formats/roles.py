@@ -47,8 +47,7 @@ def list_new_roles(model: Model, notes: Sequence[str]) -> tuple[dict[str, str], 
 
 def mark_end(end: ContactPoint) -> FrameSpec:
     """Return an unlisted frame at the end of a limb, named by its role."""
-    offset = Transform(None, end.point)
-    return replace(FrameSpec.make(end.name, end.frame, offset, 0.0, (0.0, 0.0, 0.0)), listed=False)
+    return replace(FrameSpec.make(end.name, end.frame, Transform(None, end.point)), listed=False)
 
 
 def find_new_roles(model: Model) -> tuple[dict[str, str], str]:

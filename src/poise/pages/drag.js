@@ -190,23 +190,29 @@ class Puppet extends HandleLayer {
   buildHandles() {
     for (const handle of this.handles) {
       this.addKnob(handle).addEventListener("focus", () => this.select(handle));
-      handle.mark = document.createElement("span"); handle.mark.className = "target"; find("labels").after(handle.mark);
+      for (const [part, name] of [["mark", "target"], ["thread", "thread"]]) { handle[part] = document.createElement("span"); handle[part].className = name; find("labels").after(handle[part]); }
     }
     this.markHandles();
   }
 
-  // marks targets that are missed as well
+  // a missed handle is red, with a line to its target
   place(camera, width, height) {
     super.place(camera, width, height);
-    for (const handle of this.handles) this.put(handle.mark, this.findMissed(handle), camera, width, height);
+    for (const handle of this.handles) {
+      const target = this.findMissed(handle), to = this.put(handle.mark, target, camera, width, height), from = to && handle.seen;
+      handle.knob.classList.toggle("missed", target !== null);
+      handle.thread.style.display = from ? "" : "none";
+      if (!from) continue;
+      handle.thread.style.width = `${Math.hypot(to[0] - from[0], to[1] - from[1])}px`;
+      handle.thread.style.transform = `translate(${from[0]}px, ${from[1]}px) rotate(${Math.atan2(to[1] - from[1], to[0] - from[0])}rad)`;
+    }
   }
 
   // the target of a handle that is not there, or null
   findMissed(handle) {
-    const role = handle === this.dragged ? "drag" : this.held.get(handle.name), goal = ["drag", "reach"].includes(role) && handle.goals[role][0];
-    if (goal === false || (this.moves && !this.live)) return null;
-    const target = [...this.catalogue.point(goal)];
-    return Math.hypot(...V.sub(target, this.position(handle))) > this.data.goals[goal].near[0] ? target : null;
+    const role = handle === this.dragged ? "drag" : this.held.get(handle.name), goals = (role && handle.goals[role]) || [];
+    const missed = this.errors.find(({goal, metres}) => goals.includes(goal) && this.data.goals[goal].label && metres > this.data.goals[goal].near[0]);
+    return missed && (this.live || !this.moves) ? [...this.catalogue.point(missed.goal)] : null;
   }
 
   markHandles() {
@@ -254,7 +260,7 @@ class Puppet extends HandleLayer {
       row.cells[3].className = yes ? "yes" : "no";
     });
     if (this.lesson) this.lesson.fill();
-    const missed = shown.filter((error) => this.isMissed(error)), words = this.say(missed);
+    const missed = shown.filter((error) => this.isMissed(error)), words = this.say(missed, shown.length);
     table.hidden = !shown.length; find("panel").hidden = false; if (find("words").textContent !== words) find("words").textContent = words;
     this.sum(missed.length, shown.length);
   }
@@ -264,12 +270,15 @@ class Puppet extends HandleLayer {
     return (chosen ? `${chosen.name} at ${at} m. ` : "") + (this.errors.length ? find("words").textContent || "All goals are reached." : "");
   }
 
-  // why goals are missed, in short
-  say(missed) {
+  // why the goal with the largest error is missed, in one sentence with the joints that move it
+  say(missed, shown) {
     if (!missed.length) return this.errors.length ? "" : this.player.scene.words || "Drag a handle. Double-click or Enter pins it; arrow keys move it.";
-    const ends = this.data.ranges.filter(([, at, low, high]) => this.q[at] <= low + 1e-6 || this.q[at] >= high - 1e-6).map(([name]) => name);
-    const far = missed.map(({goal, metres, radians}) => `${this.data.goals[goal].label} by ${metres > this.data.goals[goal].near[0] ? `${(1000 * this.data.metres * metres).toFixed(0)} mm` : `${(57.3 * radians).toFixed(1)} degrees`}`);
-    return `Missed: ${far.join(", ")}.` + (ends.length ? `\nAt the end of their range: ${ends.slice(0, 6).join(", ")}${ends.length > 6 ? " and others" : ""}.` : "");
+    const [{goal, metres, radians}] = [...missed].sort((a, b) => b.metres - a.metres || b.radians - a.radians), {label, near, movers} = this.data.goals[goal];
+    const size = metres > near[0] ? `${(1000 * this.data.metres * metres).toFixed(0)} mm` : `${(57.29578 * radians).toFixed(1)} degrees`;
+    const ends = movers.map((k) => this.data.ranges[k]).filter(([, at, low, high]) => this.q[at] <= low + 1e-6 || this.q[at] >= high - 1e-6).map(([name]) => name);
+    const named = ends.length > 4 ? [...ends.slice(0, 4), "others"] : ends;
+    const reason = ends.length ? `${named.join(", ").replace(/, ([^,]*)$/, " and $1")} ${ends.length > 1 ? "are at the ends of their ranges" : "is at the end of its range"}` : `it is out of reach from this pose${shown > 1 ? ", or another goal holds it" : ""}`;
+    return `${label} is missed by ${size}: ${reason}.`;
   }
 }
 

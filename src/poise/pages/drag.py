@@ -137,13 +137,18 @@ def list_goals(catalogue: GoalCatalogue) -> list[str]:
 
 
 def describe_goal(catalogue: GoalCatalogue, name: str) -> dict[str, Any]:
-    """Return the label and the tolerance [m, rad] of a goal; a label is empty if the goal never counts as missed."""
-    goal = catalogue.solver.goals.get(name)
+    """Return the label of a goal, its tolerance [m, rad] and the joints with a range that move it.
+
+    A label is empty if the goal never counts as missed.
+    """
+    goal, model = catalogue.solver.goals.get(name), catalogue.solver.model
     if goal is None or not goal.counts:
-        return {"label": "", "near": [0.0, 0.0]}
+        return {"label": "", "near": [0.0, 0.0], "movers": []}
     role, _, rest = name.partition(" ")
-    metres, radians = find_tolerances(catalogue.solver.model, goal)
-    return {"label": rest if rest else role, "near": [metres, radians]}
+    frames = {getattr(goal, "frame", None), getattr(goal, "relative_to", None)} - {None}
+    above = {joint.name for frame in frames for joint in model.joints_above(frame)}
+    movers = [k for k, (joint, *_) in enumerate(list_ranges(model)) if joint in above or not frames]
+    return {"label": rest if rest else role, "near": list(find_tolerances(model, goal)), "movers": movers}
 
 
 def describe_roles(rig: Rig, goals: list[str], catalogue: GoalCatalogue, own: HandleRoles) -> dict[str, Any]:

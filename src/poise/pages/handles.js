@@ -73,14 +73,15 @@ class HandleLayer {
   announce() { this.telling = this.telling || setTimeout(() => { this.telling = 0; find("said").textContent = this.summarize(); }, SPEECH_PAUSE); }
 
   place(camera, width, height) {
-    for (const handle of this.handles) this.put(handle.knob, this.position(handle), camera, width, height);
+    for (const handle of this.handles) handle.seen = this.put(handle.knob, this.position(handle), camera, width, height);
   }
 
-  // moves an element to a point of the scene, or hides it
+  // moves an element to a point of the scene, or hides it; returns its place on the screen, or null
   put(element, point, camera, width, height) {
-    const [x, y, w] = point ? camera.project(point) : [0, 0, 0];
-    element.style.transform = `translate(-50%, -50%) translate(${((x + 1) / 2) * width}px, ${((1 - y) / 2) * height}px)`;
+    const [x, y, w] = point ? camera.project(point) : [0, 0, 0], at = [((x + 1) / 2) * width, ((1 - y) / 2) * height];
+    element.style.transform = `translate(-50%, -50%) translate(${at[0]}px, ${at[1]}px)`;
     element.style.display = w > 0 ? "" : "none";
+    return w > 0 ? at : null;
   }
 
   // shows results in short, also where the panel is closed, and tells them to screen readers

@@ -30,9 +30,11 @@ class Lesson {
     const {data, puppet} = this, n = data.joints.length, J = puppet.body.jacobian(this.handle.frame, puppet.q, n), target = this.target();
     const rows = [...Array(data.rows).keys()].map((r) => J.subarray(n * r, n * r + n)), write = (x) => x.toFixed(3);
     const sigma = this.kernels.singularValues(J.slice(0, n * data.rows), data.rows).sort((a, b) => b - a);
-    this.table("jacobian", ["J", ...data.joints], rows.map((row, r) => [`${"xyz"[r]} [${data.unit}]`, ...Array.from(row, write)]));
+    const columns = data.joints.map((_, k) => `q${k + 1}`);  // names of joints are too wide for a phone
+    find("joints").textContent = data.joints.map((name, k) => `${columns[k]} ${name}`).join(", ");
+    this.table("jacobian", ["J", ...columns], rows.map((row, r) => ["xyz"[r], ...Array.from(row, write)]));
     find("sigma").textContent = `Singular values of J: ${sigma.map(write).join(", ")} ${data.unit}`;
-    this.table("steps", ["first step", ...data.joints], this.problems.map(([method, problem]) => [method, ...this.step(problem, target).map(write)]));
+    this.table("steps", ["first step", ...columns], this.problems.map(([method, problem]) => [method, ...this.step(problem, target).map(write)]));
   }
 
   table(id, head, rows) {

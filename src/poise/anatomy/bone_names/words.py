@@ -21,6 +21,7 @@ SIDED = {
     "shoulder": "upperarm uparm humerus shoulder arm shldr",
     "elbow": "forearm lowerarm elbow radius ulna lowarm",
     "wrist hand": "hand wrist palm",
+    "hand": "gripper gripperpalm",
     "hip": "thigh upperleg upleg femur hip",
     "knee": "shin calf lowerleg knee tibia leg lowleg",
     "ankle foot": "foot ankle",

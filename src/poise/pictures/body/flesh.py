@@ -1,7 +1,7 @@
 """The look of a body: one smooth surface per part around its skeleton, or the solids of its file.
 
 Capsules of `poise.limits` become round cones, with equal radii where two parts meet at a joint, so that limbs taper;
-an arm has a uniform radius.
+an arm has links and housings (`arm_flesh`).
 A body with the roles of a person (pelvis, chest, shoulders) gets a rib cage, palms and a skull in its own
 proportions. Visual solids of the file are drawn unchanged.
 """
@@ -22,6 +22,7 @@ from poise.model import Model
 from poise.model.geometry.shapes import Shape
 from poise.model.memo import keep_with_model
 from poise.model.plane import is_planar
+from poise.pictures.body.arm_flesh import is_arm, is_chain, shape_arm
 from poise.pictures.body.joint_balls import join_balls
 from poise.pictures.body.surface import RoundCone, Surface, mesh_solid, round_surface
 
@@ -151,13 +152,6 @@ def taper_capsules(model: Model, capsules: Sequence[BodyCapsule]) -> Cones:
             yield capsule.frame, RoundCone(capsule.a, capsule.b, *radius)
 
 
-def is_chain(model: Model) -> bool:
-    """Return whether every part carries at most one joint."""
-    parts = find_rigid_parts(model)
-    carried = [parts[joint.parent] for joint in model.joints if joint.kind != "fixed"]
-    return len(carried) == len(set(carried))
-
-
 def sum_mass(model: Model, frame: str) -> float:
     """Return the total mass of a frame's rigid part [kg]."""
     parts = find_rigid_parts(model)
@@ -166,8 +160,11 @@ def sum_mass(model: Model, frame: str) -> float:
 
 
 def cover_skeleton(model: Model) -> Cones:
-    """Yield the flesh of a body: tapered bones, and the trunk, skull, palms and soles of a person."""
+    """Yield the flesh of a body: tapered bones or an arm's links, and the trunk, skull, palms and soles of a person."""
     shown = shows_body(model, list_seen(model))
+    if not shown and is_arm(model):
+        yield from shape_arm(model, list(make_skeleton_capsules(model)))
+        return
     bones = join_balls(model, body_capsules(model) if shown else make_skeleton_capsules(model))
     shaped = find_person_parts(model) if is_person(model) else set()
     for frame, cone in taper_capsules(model, list(bones)):

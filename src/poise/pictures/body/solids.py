@@ -3,7 +3,7 @@
 A part whose file has visual boxes, cylinders, spheres or capsules is drawn as those. Meshes are not opened: a part
 with meshes only, and every part of a body without shapes, is drawn as the capsules around its skeleton
 (`poise.limits.skeleton`), with the volume of its mass as water. Capsules that meet get the same radius there, so that
-limbs taper; an arm has a uniform radius.
+limbs taper; see `arm_flesh` for arms.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from poise.limits.skeleton import make_skeleton_capsules
 from poise.model import Model, Object
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.model.memo import keep_with_model
+from poise.pictures.body.arm_flesh import is_arm
 from poise.pictures.body.flesh import cover_skeleton, find_standing, is_person, place_balls, taper_capsules
 from poise.pictures.body.joint_balls import join_balls
 from poise.pictures.body.surface import RoundCone
@@ -67,7 +68,7 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
     meshed = {parts[model.frame(shape.frame).name] for shape in shapes} - served
     if not shows_body(model, shapes):
         meshed = {*parts.values()} - served
-    if not shapes and is_bare_person(model):
+    if not shapes and (is_arm(model) or is_bare_person(model)):
         return tuple(make_cones(cover_skeleton(model)))
     bones = list(join_balls(model, make_skeleton_capsules(model, meshed if shapes else None)))
     drawn = {parts[bone.frame] for bone in bones} | served
