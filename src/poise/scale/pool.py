@@ -1,4 +1,4 @@
-"""Worker processes, which prepare a job once and process its clips one by one."""
+"""ClipWorker processes, which prepare a job once and process its clips one by one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POLL_SECONDS = 0.05  # a wait without a timeout ignores Ctrl-C on Windows
 Make = Callable[..., Record]  # (clip, prepared work, folder)
 
 
-class Worker:
+class ClipWorker:
     """What a worker process prepares once.
 
     Attributes:
@@ -86,7 +86,7 @@ def start_worker(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     warnings.simplefilter("ignore", FormatWarning)  # the parent has issued them
     threading.Thread(target=end_with, args=(reader,), daemon=True).start()
-    Worker.process = staticmethod(partial(make, work=read(values).prepare(), folder=folder))
+    ClipWorker.process = staticmethod(partial(make, work=read(values).prepare(), folder=folder))
 
 
 def end_with(reader: Connection) -> None:
@@ -98,4 +98,4 @@ def end_with(reader: Connection) -> None:
 
 def process(clip: Part) -> Record:
     """Process a clip in a worker process."""
-    return Worker.process(clip)
+    return ClipWorker.process(clip)
