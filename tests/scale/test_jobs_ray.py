@@ -11,21 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import poise
+from job_cases import ARM, GOAL, pa, pq
 from poise.errors import FormatError, InvalidValue
-from poise.goals import Reach
 from poise.scale import Job, on_ray
 
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 ray = pytest.importorskip("ray")
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # Ray's own warnings are not ours
 
 MEMORY = 100_000_000  # of each node's object store
 BLOCKS, ROWS = 24, 500
-ARM = poise.load("planar3")
-JOB = Job(ARM, Reach(ARM.frames[-1], (0.0, 0.0, 0.0)))
+JOB = Job(ARM, GOAL)
 
 
 @pytest.fixture(scope="module")
@@ -91,9 +87,8 @@ def test_a_node_is_killed_and_every_row_is_there_once(
             cluster.remove_node(node, allow_graceful=False)
             killed = True
     assert killed, "both nodes must have worked"
-    assert {line for note in notes.iterdir() for line in note.read_text().split()} == {
-        "1"
-    }  # threads, as the actor has cores
+    threads = {line for note in notes.iterdir() for line in note.read_text().split()}
+    assert threads == {"1"}, "as many as the actor has cores"
     table = pa.concat_tables(answers).sort_by("id")
     assert table["id"].to_pylist() == list(range(BLOCKS * ROWS))
     pq.write_table(pa.concat_tables(tables), tmp_path / "t.parquet")

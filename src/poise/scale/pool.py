@@ -1,4 +1,4 @@
-"""Worker processes, which prepare a job once and process its clips one by one."""
+"""ClipWorker processes, which prepare a job once and process its clips one by one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ POLL_SECONDS = 0.05  # a wait without a timeout ignores Ctrl-C on Windows
 Make = Callable[..., Record]  # (clip, prepared work, folder)
 
 
-class Worker:
+class ClipWorker:
     """What a worker process prepares once.
 
     Attributes:
@@ -49,8 +50,9 @@ def map_in_processes(make: Make, clips: Sequence[Part], workers: int, job: Any, 
     prepared = reader, make, type(job).from_values, job.plain_values(), folder
     pool = ProcessPoolExecutor(workers, context, start_worker, prepared)
     done: queue.SimpleQueue[Future[Record]] = queue.SimpleQueue()
+    started: list[BaseProcess] = []
     try:
-        with hide_script():
+        with start_alone(started):
             for clip in clips:
                 pool.submit(process, clip).add_done_callback(done.put)
         left = len(clips)
@@ -63,30 +65,39 @@ def map_in_processes(make: Make, clips: Sequence[Part], workers: int, job: Any, 
             "a worker process has ended; finished clips are kept, run the job again.", str(folder.path)
         ) from None
     finally:
-        writer.close()
+        for worker in started:
+            worker.kill()
         pool.shutdown(cancel_futures=True)
+        writer.close()
         reader.close()
 
 
 @contextmanager
-def hide_script() -> Iterator[None]:
-    """Keep new processes from running the caller's script, which may lack `if __name__ == "__main__"`."""
-    script = sys.modules["__main__"]
+def start_alone(started: list[BaseProcess]) -> Iterator[None]:
+    """List the processes that a block starts; they do not get Ctrl-C, and do not run the caller's script.
+
+    The script may lack `if __name__ == "__main__"`.
+    """
+    script, others, masks = sys.modules["__main__"], active_children(), hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
     sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
     finally:
+        started += (process for process in active_children() if process not in others)
         sys.modules["__main__"] = script
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def start_worker(
     reader: Connection, make: Make, read: Callable[..., Any], values: dict[str, Any], folder: JobFolder
 ) -> None:
-    """Prepare a job in a new process, which ends with its parent or when the parent closes the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    """Prepare a job in a new process, which ends when its parent does: that closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Windows, which has no masks
     warnings.simplefilter("ignore", FormatWarning)  # the parent has issued them
     threading.Thread(target=end_with, args=(reader,), daemon=True).start()
-    Worker.process = staticmethod(partial(make, work=read(values).prepare(), folder=folder))
+    ClipWorker.process = staticmethod(partial(make, work=read(values).prepare(), folder=folder))
 
 
 def end_with(reader: Connection) -> None:
@@ -98,4 +109,4 @@ def end_with(reader: Connection) -> None:
 
 def process(clip: Part) -> Record:
     """Process a clip in a worker process."""
-    return Worker.process(clip)
+    return ClipWorker.process(clip)

@@ -57,15 +57,7 @@ def run_job(
 ) -> Report:
     """Make the missing parts of a shard, and the manifest if those of all others are there; see `Job.run`.
 
-    Args:
-        job: The job.
-        claim: The job as plain values, and the level of this machine: what the folder belongs to, with its inputs.
-        make_plan: Lists the parts of the job: (job, inputs, threads).
-        inputs: See `Job.run`, as for the others.
-        out: The output folder.
-        shard: The share of the work.
-        threads: The number of threads.
-        progress: The function to call.
+    The folder belongs to `claim`: the job as plain values, and the instruction level.
     """
     begun = time.perf_counter()
     which, count = read_shard(shard)

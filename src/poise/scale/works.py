@@ -31,7 +31,7 @@ class Work:
     Attributes:
         prepare: Returns the work object for a job and a number of threads.
         plan: Lists the parts of a job: (job, inputs, threads).
-        check_values: Raises for invalid goals and options.
+        check_values: Raises for invalid goals and options; by default `prepare` does.
         options: The names of its options; None if `check_values` checks them.
         needs_model: Whether it needs a body.
         reads_meshes: Whether it reads the meshes next to the body's file.
@@ -40,7 +40,7 @@ class Work:
 
     prepare: Callable[[Any, int | None], Any]
     plan: Callable[..., Plan]
-    check_values: Callable[[Any], Any]
+    check_values: Callable[[Any], Any] | None = None
     options: tuple[str, ...] | None = None
     needs_model: bool = True
     reads_meshes: bool = False
@@ -58,7 +58,10 @@ class Work:
                     raise InvalidValue(f"{job.work!r} has no option {name!r}; it has {', '.join(self.options)}.")
             if job.goals:
                 raise InvalidValue(f"{job.work!r} has no goals; leave them out.")
-        self.check_values(job)
+        if self.check_values is None:
+            self.prepare(job, None)
+        else:
+            self.check_values(job)
 
 
 def check_solve(job: Any) -> None:
@@ -75,26 +78,11 @@ def check_solve(job: Any) -> None:
         check_served(solver.solver, solver.solutions)
 
 
-def prepare_solve(job: Any, threads: int | None) -> SolveRows:
-    """Return the work object that solves rows."""
-    return SolveRows(job.model, job.goals, job.options, job.device, threads)
-
-
-def prepare_fk(job: Any, _: int | None = None) -> FkRows:
+def prepare_fk(job: Any) -> FkRows:
     """Return the work object that computes the forward kinematics of rows."""
     if not job.options.get("frames"):
         raise InvalidValue("frames is empty: name the frames whose transforms you want.")
     return FkRows(job.model, job.options["frames"])
-
-
-def prepare_retarget(job: Any, _: int | None = None) -> RetargetClips:
-    """Return the work object that retargets clips."""
-    return RetargetClips(job.model, **job.options)
-
-
-def prepare_quality(job: Any, _: int | None = None) -> QualityClips:
-    """Return the work object that measures clips."""
-    return QualityClips(**job.options)
 
 
 def check_map(job: Any) -> None:
@@ -125,9 +113,16 @@ def find_level(device: str) -> str:
 
 
 WORKS = {
-    "solve": Work(prepare_solve, RowPlan, check_solve, has_gpu=True),
-    "fk": Work(prepare_fk, RowPlan, prepare_fk, ("frames",)),
-    "retarget": Work(prepare_retarget, ClipPlan, prepare_retarget, RETARGET_OPTIONS, reads_meshes=True),
-    "quality": Work(prepare_quality, ClipPlan, prepare_quality, QUALITY_OPTIONS, needs_model=False),
+    "solve": Work(
+        lambda job, threads: SolveRows(job.model, job.goals, job.options, job.device, threads),
+        RowPlan,
+        check_solve,
+        has_gpu=True,
+    ),
+    "fk": Work(lambda job, _: prepare_fk(job), RowPlan, options=("frames",)),
+    "retarget": Work(
+        lambda job, _: RetargetClips(job.model, **job.options), ClipPlan, options=RETARGET_OPTIONS, reads_meshes=True
+    ),
+    "quality": Work(lambda job, _: QualityClips(**job.options), ClipPlan, options=QUALITY_OPTIONS, needs_model=False),
     "reach_map": Work(prepare_map, MapPlan, check_map, MAP_OPTIONS, has_gpu=True),
 }
