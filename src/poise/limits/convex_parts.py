@@ -58,9 +58,13 @@ class Overlaps(np.recarray[Any, Any]):
     normal: Floats
     point: Floats
 
+    def select(self, rows: NDArray[np.bool_] | Indices) -> Overlaps:
+        """Return some of the rows."""
+        return self[rows].view(Overlaps)
+
     def drop_apart(self, margin: float) -> Overlaps:
         """Return the rows with a gap below `margin` [m]."""
-        return self[self.depth > -margin].view(Overlaps)
+        return self.select(self.depth > -margin)
 
     def replace(self, **fields: NDArray[Any]) -> Overlaps:
         """Return the rows with other values of some fields."""
@@ -134,7 +138,7 @@ class ConvexParts:
             rows.pose += first
             deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
             if len(deep):
-                inside = rows[deep]
+                inside = rows.select(deep)
                 if steady:
                     self._steady(inside, when, before or {})
                 else:
@@ -147,8 +151,8 @@ class ConvexParts:
             last[:] = way
         if len(found) == 1:
             return found[0]
-        joined = np.concatenate(found)
-        return joined[np.lexsort((joined["pose"], joined["pair"]))].view(Overlaps)
+        joined: Overlaps = np.concatenate(found).view(Overlaps)
+        return joined.select(np.lexsort((joined.pose, joined.pair)))
 
     def measure_gaps(self, T: Floats, most: float) -> Floats:
         """Return the smallest gap in each group, (groups, poses) [m]; negative if solids overlap, at most `most`.
