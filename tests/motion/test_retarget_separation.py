@@ -186,10 +186,10 @@ def make_meetings(frames: int) -> Overlaps:
     pose = np.arange(0, frames, 4)
     numbers = [(name, "f8", shape) for name, shape in {"shift": 3, "depth": (), "normal": 3, "point": 3}.items()]
     turns = [("turn", "f8", (3, 3)), ("axes", "f8", (3, 3))]
-    out = np.zeros(len(pose), [("pair", "i8"), ("pose", "i8"), *turns, *numbers]).view(Overlaps)
-    out.pose, out.turn, out.axes, out.depth, out.normal = pose, np.eye(3), np.eye(3), 0.01, (0.0, 0.0, 1.0)
-    out.point[:, 0] = 0.05 * (pose // 4 % 7)
-    return out
+    rows = np.zeros(len(pose), [("pair", "i8"), ("pose", "i8"), *turns, *numbers])
+    rows["pose"], rows["turn"], rows["axes"] = pose, np.eye(3), np.eye(3)
+    rows["depth"], rows["normal"], rows["point"][:, 0] = 0.01, (0.0, 0.0, 1.0), 0.05 * (pose // 4 % 7)
+    return Overlaps(rows)
 
 
 @pytest.mark.parametrize("frames", [40, 400])

@@ -35,8 +35,16 @@ TURN = 0.05  # of L: overlap that is accepted to turn a direction by one radian 
 EDGE = 3e-3  # of L: points this near to the deepest one share the contact
 
 
-class Overlaps(np.recarray[Any, Any]):
-    """Pairs of solids that are near each other, one row for each pair and pose; `NearRow` of `bind/hulls.cpp`.
+def name_column(name: str) -> Any:
+    """Return the property of a column of rows."""
+    return property(lambda found: found.rows[name])
+
+
+class Overlaps:
+    """Pairs of solids that are near each other, one row for each pair and pose.
+
+    Args:
+        rows: The rows, as `NearRow` in `native/bind/hulls.cpp`.
 
     Attributes:
         pair: The index of the pair, (n,), in ascending order.
@@ -49,24 +57,31 @@ class Overlaps(np.recarray[Any, Any]):
         point: The middle of the first solid's points in contact, in its own frame, (n, 3) [m].
     """
 
-    pair: Indices
-    pose: Indices
-    turn: Floats
-    shift: Floats
-    axes: Floats
-    depth: Floats
-    normal: Floats
-    point: Floats
+    pair: Indices = name_column("pair")
+    pose: Indices = name_column("pose")
+    turn: Floats = name_column("turn")
+    shift: Floats = name_column("shift")
+    axes: Floats = name_column("axes")
+    depth: Floats = name_column("depth")
+    normal: Floats = name_column("normal")
+    point: Floats = name_column("point")
+
+    def __init__(self, rows: NDArray[Any]) -> None:
+        self.rows = rows
+
+    def select(self, rows: NDArray[np.bool_] | Indices) -> Overlaps:
+        """Return some of the rows."""
+        return Overlaps(self.rows[rows])
 
     def drop_apart(self, margin: float) -> Overlaps:
         """Return the rows with a gap below `margin` [m]."""
-        return self[self.depth > -margin].view(Overlaps)
+        return self.select(self.depth > -margin)
 
-    def replace(self, **fields: NDArray[Any]) -> Overlaps:
-        """Return the rows with other values of some fields."""
-        out = self.copy()
-        for name, values in fields.items():
-            out[name] = values
+    def replace(self, **columns: NDArray[Any]) -> Overlaps:
+        """Return the rows with other values in some columns."""
+        out = Overlaps(self.rows.copy())
+        for name, values in columns.items():
+            out.rows[name] = values
         return out
 
     def place(self, points: Floats) -> Floats:
@@ -126,29 +141,29 @@ class ConvexParts:
         """
         when = np.arange(len(q)) if times is None else times
         way = np.zeros((len(self.pairs), 3)) if last is None else last
-        found = list[Overlaps]()
+        blocks = list[Overlaps]()
         for first in range(0, max(len(q), 1), BLOCK_POSES):
             part = slice(first, first + BLOCK_POSES)
-            rows, way = self.hulls.find(self.model.fk(q[part])[:, self.at], margin, way)
-            rows = rows.view(Overlaps)
-            rows.pose += first
+            found, way = self.hulls.find(self.model.fk(q[part])[:, self.at], margin, way)
+            found["pose"] += first
+            rows = Overlaps(found)
             deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
             if len(deep):
-                inside = rows[deep]
+                inside = rows.select(deep)
                 if steady:
                     self._steady(inside, when, before or {})
                 else:
                     self._search(inside)
-                self.hulls.refine(inside)
-                rows[deep] = inside
-            self.hulls.find_points(rows, EDGE * self.model.length)
-            found.append(rows)
+                self.hulls.refine(inside.rows)
+                found[deep] = inside.rows
+            self.hulls.find_points(found, EDGE * self.model.length)
+            blocks.append(rows)
         if last is not None:
             last[:] = way
-        if len(found) == 1:
-            return found[0]
-        joined = np.concatenate(found)
-        return joined[np.lexsort((joined["pose"], joined["pair"]))].view(Overlaps)
+        if len(blocks) == 1:
+            return blocks[0]
+        joined = Overlaps(np.concatenate([each.rows for each in blocks]))
+        return joined.select(np.lexsort((joined.pose, joined.pair)))
 
     def measure_gaps(self, T: Floats, most: float) -> Floats:
         """Return the smallest gap in each group, (groups, poses) [m]; negative if solids overlap, at most `most`.
@@ -166,12 +181,12 @@ class ConvexParts:
 
     def _search(self, rows: Overlaps) -> None:
         """Give rows the direction of their least overlap, if it is below their depth."""
-        ways, every = AROUND @ rows.axes, np.arange(len(rows))
-        overlaps = self.hulls.overlaps(rows, ways)
+        ways, every = AROUND @ rows.axes, np.arange(len(rows.depth))
+        overlaps = self.hulls.overlaps(rows.rows, ways)
         best = overlaps.argmin(axis=1)
         least = overlaps[every, best]
-        rows.normal = np.where((least < rows.depth)[:, None], ways[every, best], rows.normal)
-        rows.depth = np.minimum(least, rows.depth)
+        rows.normal[:] = np.where((least < rows.depth)[:, None], ways[every, best], rows.normal)
+        rows.depth[:] = np.minimum(least, rows.depth)
 
     def _steady(self, rows: Overlaps, times: Indices, before: Ways) -> None:
         """Give the rows of each group directions that turn little from pose to pose."""
@@ -180,19 +195,19 @@ class ConvexParts:
             self.groups[rows.pair] * span + times[rows.pose], return_index=True, return_inverse=True
         )
         most = np.full((len(keys), len(AROUND)), -np.inf)
-        np.maximum.at(most, of, self.hulls.overlaps(rows, AROUND @ rows.axes))
+        np.maximum.at(most, of, self.hulls.overlaps(rows.rows, AROUND @ rows.axes))
         for k, row in enumerate(first.tolist()) if before else ():
             way = before.get((int(self.groups[rows.pair[row]]), int(rows.pose[row])))
             if way is not None:
                 most[k] += TURN * self.model.length * measure_angles(way)
         best = choose_ways(most, keys, TURN * self.model.length)
-        rows.normal = (AROUND[best[of], None] @ rows.axes)[:, 0]
-        rows.depth = self.hulls.overlaps(rows, rows.normal[:, None])[:, 0]
+        rows.normal[:] = (AROUND[best[of], None] @ rows.axes)[:, 0]
+        rows.depth[:] = self.hulls.overlaps(rows.rows, rows.normal[:, None])[:, 0]
 
     def follow(self, rows: Overlaps, q: Floats) -> Overlaps:
         """Return rows of single poses in a new pose (nq,): contacts keep their points and planes."""
-        out = rows.copy()
-        self.hulls.follow(out, self.model.fk(q)[self.at])
+        out = rows.replace()
+        self.hulls.follow(out.rows, self.model.fk(q)[self.at])
         return out
 
     def displace(
@@ -208,7 +223,8 @@ class ConvexParts:
             wanted: The displacement without overlaps; the result is the nearest one that ends them.
             weight: The cost of a depth [1 / m], relative to a displacement.
         """
-        return np.asarray(self.hulls.displace(self.model.native_body, q, rows, columns, moved, wanted, weight**-2))
+        body = self.model.native_body
+        return np.asarray(self.hulls.displace(body, q, rows.rows, columns, moved, wanted, weight**-2))
 
     def list_ways(self, rows: Overlaps) -> Ways:
         """Return the directions of the world in which groups part in each pose: those of their deepest pairs."""

@@ -38,7 +38,8 @@ struct NearRow {
   double point[3];           // in the frame of the first
 };
 
-NumpyArray make_rows(const std::vector<NearRow>& rows) {
+// numpy's type of NearRow
+nb::object make_dtype() {
   Layout layout;
   layout.add("pair", "i8", offsetof(NearRow, pair));
   layout.add("pose", "i8", offsetof(NearRow, pose));
@@ -48,10 +49,12 @@ NumpyArray make_rows(const std::vector<NearRow>& rows) {
   layout.add("depth", "f8", offsetof(NearRow, depth));
   layout.add("normal", "3f8", offsetof(NearRow, normal));
   layout.add("point", "3f8", offsetof(NearRow, point));
-  return array_of_rows(rows, layout);
+  PyArray_Descr* type = nullptr;
+  if (!PyArray_DescrConverter(layout.for_dtype(sizeof(NearRow)).ptr(), &type)) throw nb::python_error();
+  return nb::steal(reinterpret_cast<PyObject*>(type));
 }
 
-// the rows of an array of `make_rows`, or of a copy of some of them, in place
+// the rows of an array of `find`, or of a copy of some of them, in place
 std::span<NearRow> view_rows(nb::handle rows) {
   auto* a = reinterpret_cast<PyArrayObject*>(rows.ptr());
   const bool ours = PyArray_Check(rows.ptr()) && PyArray_TYPE(a) == NPY_VOID && PyArray_NDIM(a) == 1 &&
@@ -65,7 +68,7 @@ class HullPairs {
  public:
   HullPairs(nb::handle balls, const std::vector<int>& counts, const std::vector<std::pair<int, int>>& pairs,
             nb::handle capsules, const std::vector<int>& frames)
-      : pairs_(pairs), frames_(frames) {
+      : pairs_(pairs), frames_(frames), dtype_(make_dtype()) {
     const Array all = shaped(balls, "balls", {-1, 4});
     const auto solids = static_cast<npy_intp>(counts.size());
     const Array around = shaped(capsules, "capsules", {solids, 7});
@@ -121,6 +124,7 @@ class HullPairs {
 
   std::vector<std::pair<int, int>> pairs_;
   std::vector<int> frames_;  // of the solids
+  nb::object dtype_;         // of NearRow; making it takes longer than measuring a pose
   std::vector<Solid> solids_;
   std::vector<double> numbers_, capsules_, halves_;  // capsules: two ends and a radius; half the distance of the ends
 };
@@ -239,7 +243,11 @@ AnyTuple HullPairs::find(nb::handle transforms, double margin, nb::handle last) 
     const nb::gil_scoped_release release;
     find_rows(T.data<double>(), T.dim(0), margin, ways.data<double>(), rows);
   }
-  return nb::make_tuple(make_rows(rows), ways.release());
+  auto* type = reinterpret_cast<PyArray_Descr*>(nb::object(dtype_).release().ptr());
+  const auto n = static_cast<npy_intp>(rows.size());
+  Array out(PyArray_NewFromDescr(&PyArray_Type, type, 1, &n, nullptr, nullptr, 0, nullptr));
+  std::copy(rows.begin(), rows.end(), out.data<NearRow>());
+  return nb::make_tuple(out.release(), ways.release());
 }
 
 // The overlaps (n, d) of rows along directions (n, d, 3).

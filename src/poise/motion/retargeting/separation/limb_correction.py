@@ -200,7 +200,7 @@ class LimbCorrection:
         rows, legs = near.drop_apart(-DEEP_M * self.size), np.zeros(len(self.motion), dtype=bool)
         for stands in self.stands:
             legs |= ~flag_around(len(legs), np.flatnonzero(stands), self.reach + FROZEN_FRAMES, self.cuts)
-        rows = rows[self.by_arms[rows.pair] | legs[rows.pose]]
+        rows = rows.select(self.by_arms[rows.pair] | legs[rows.pose])
         depths: Floats = self.every * np.bincount(rows.pose, rows.depth, len(legs)).astype(np.float64)
         return depths
 

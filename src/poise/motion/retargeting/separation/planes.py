@@ -47,12 +47,12 @@ def list_plane_goals(
         name: A number for the names of the goals.
         cuts: The frames at which the motion is cut: planes before and after one are unrelated.
     """
-    out, rows = list[ClipGoal](), rows[(rows.pose >= frames.start) & (rows.pose < frames.stop)]
+    out, rows = list[ClipGoal](), rows.select((rows.pose >= frames.start) & (rows.pose < frames.stop))
     for pair in np.unique(rows.pair).tolist():
-        own = rows[rows.pair == pair]
+        own = rows.select(rows.pair == pair)
         shots = np.searchsorted(cuts, own.pose, side="right")
         ends = np.flatnonzero((np.diff(own.pose) > every) | (np.diff(shots) > 0)) + 1
-        runs = [own[run] for run in np.split(np.arange(len(own.pose)), ends)]
+        runs = [own.select(run) for run in np.split(np.arange(len(own.pose)), ends)]
         points = np.array([find_point(run, EDGE * parts.model.length) for run in runs])
         deepest = np.array([run.depth.max() for run in runs])
         centres, of = choose_points(points, deepest, SAME_POINT * parts.model.length)
