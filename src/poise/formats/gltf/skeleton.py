@@ -18,9 +18,9 @@ from poise.errors import FormatWarning
 from poise.formats.gltf.body import TURN_UP
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.draft import GltfDraft
+from poise.formats.losses import list_losses
 from poise.formats.units import warn_of_units
 from poise.model import Joint, Model
-from poise.model.spec import DRIVE
 from poise.spatial import Rotation, Transform
 
 __all__ = ["find_node_parents", "make_bare_skeleton", "warn_of_lost_values"]
@@ -121,20 +121,9 @@ def add_skins(parts: GltfDraft, joints: list[int], parents: list[int], worlds: F
 
 def warn_of_lost_values(model: Model) -> None:
     """Issue a warning for values that glTF cannot store, such as ranges and masses."""
-    found = {
-        "the kinds of joints (all come back as ball joints)": any(
-            joint.kind not in ("fixed", "ball", "free") and not joint.locked for joint in model.joints
-        ),
-        "ranges": np.isfinite([model.lower, model.upper]).any() or any(joint.cone for joint in model.joints),
-        "joints that follow others": any(joint.mimic for joint in model.joints),
-        "drives (effort, velocity, damping, friction, armature)": any(
-            getattr(joint, key) not in (0.0, np.inf) for joint in model.joints for key in DRIVE
-        ),
-        "closed loops": bool(model.closures),
-        "masses": model.mass > 0,
-        "shapes": bool(model.shapes),
-    }
-    lost = [what for what, has in found.items() if has]
+    lost = list_losses(model)
+    if any(joint.kind not in ("fixed", "ball", "free") and not joint.locked for joint in model.joints):
+        lost.insert(0, "the kinds of joints (all come back as ball joints)")
     if lost:
         warnings.warn(
             f"glTF holds the skeleton and not {', '.join(lost)} of {model.name!r}.", FormatWarning, stacklevel=4
