@@ -12,8 +12,8 @@ from poise.goals.postures.style import RETARGETER, STYLE_FILES, Retargeter, Styl
 from poise.methods import OVER, OverSolver
 from poise.model import Model
 from poise.model.derive import SPHERE_READER
-from poise.model.geometry.looks import LOOK_READER, Look
-from poise.model.geometry.surfaces import SURFACE_READER, MakeReader
+from poise.model.geometry.looks import Look
+from poise.model.geometry.surfaces import LOOK_READER, SURFACE_READER, MakeReader
 from poise.notebook import CELL_WRITER, CellWriter
 from poise.solvers.solution import DIAGNOSIS, Diagnosis
 

@@ -13,22 +13,17 @@ Nothing here opens a file: `LookSource` has the paths, and `poise.formats.meshes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.hooks import Hook
-
-if TYPE_CHECKING:
-    from poise.model.model import Model
 
 __all__ = [
     "INFLUENCES",
-    "LOOK_READER",
     "Look",
     "LookSource",
     "Material",
@@ -176,9 +171,6 @@ class Look:
         """The number of triangles."""
         return sum(len(piece.patch.triangles) for piece in self.pieces)
 
-
-LOOK_READER: Hook[Callable[[Model], Look]] = Hook()
-"""Reads the appearance of a body from its files."""
 
 # ------------------------------------------------------------------------------------------------ moving
 

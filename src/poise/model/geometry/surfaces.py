@@ -1,4 +1,4 @@
-"""The surfaces of a body's meshes, read when they are first needed.
+"""The surfaces of a body's meshes and its appearance, read when they are first needed.
 
 A model names its mesh files; `poise.formats.meshes` reads them, linked by a hook.
 """
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.hooks import Hook
+from poise.model.geometry.looks import Look
 from poise.model.geometry.shapes import Mesh, Shape
 from poise.model.model import Model
 
-__all__ = ["SURFACE_READER", "MakeReader", "SurfaceReader", "open_surfaces", "read_points"]
+__all__ = ["LOOK_READER", "SURFACE_READER", "MakeReader", "SurfaceReader", "open_surfaces", "read_points"]
 
 
 class SurfaceReader(Protocol):
@@ -32,6 +33,8 @@ class SurfaceReader(Protocol):
 
 MakeReader: TypeAlias = Callable[[Model], SurfaceReader]
 SURFACE_READER = Hook[MakeReader]()
+LOOK_READER = Hook[Callable[[Model], Look]]()
+"""Reads the appearance of a body from its files."""
 
 
 def open_surfaces(model: Model) -> SurfaceReader:

@@ -17,8 +17,9 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.kinematics.seen_shapes import list_seen
 from poise.model import Mesh, Model
 from poise.model.geometry.decimation import choose_vertices
-from poise.model.geometry.looks import LOOK_READER, Material, Patch, Piece
+from poise.model.geometry.looks import Material, Patch, Piece
 from poise.model.geometry.shapes import Shape
+from poise.model.geometry.surfaces import LOOK_READER
 from poise.model.memo import MemoSlot, keep_with_model
 from poise.pictures.body.surface import Surface, mesh_solid
 from poise.pictures.textures import PLAIN
