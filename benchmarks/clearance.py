@@ -7,7 +7,8 @@
 The robots are the spherized ones of VAMP (`resources/panda`, `resources/ur5`), the problems its `problems.tar.bz2`. A
 goal is the pose of the tool in the problem's own goal configuration; the start is the problem's. One prepared Solver
 solves all of them, and its world changes from problem to problem (`Solver.with_world`). Times are CPU times. Pairs of
-links that may touch are those of the SRDF files next to the robots, which the judge reads independently (`read_pairs`).
+links that may touch are those of the SRDF files next to the robots, which the judge reads independently (`read_pairs`);
+pairs that collide in every configuration, which no answer could avoid, are printed and left out.
 
 "false" counts answers that an independent check finds in collision or off their goal: `Judge` reads the URDF
 independently and measures spheres against boxes, cylinders and one another in NumPy. "coal" counts the answers that
@@ -35,7 +36,15 @@ from typing import Any
 
 import numpy as np
 import yaml
-from clearance_judge import Judge, MeshJudge, Problem, make_rotation, measure_by_coal, read_pairs
+from clearance_judge import (
+    Judge,
+    MeshJudge,
+    Problem,
+    leave_out_blocking,
+    make_rotation,
+    measure_by_coal,
+    read_pairs,
+)
 
 import poise
 from poise.arrays import Floats
@@ -112,7 +121,7 @@ def measure_robot(folder: Path, robot: str, each: int, rows: int) -> None:
     urdf = folder / f"{robot}_spherized.urdf"
     model, judge, tip = poise.load(str(urdf), srdf=str(folder / f"{robot}.srdf")), Judge(urdf), TIPS[robot]
     limit = Clearance(world=[Box((9, 9, 9), (1, 1, 1))])
-    pairs = read_pairs(urdf, folder / f"{robot}.srdf")
+    pairs = leave_out_blocking(judge, read_pairs(urdf, folder / f"{robot}.srdf"), np.random.default_rng(0))
     solver = poise.Solver(model, Reach(tip, np.eye(4)), limits=[limit])
     solver.solve()  # prepares the closed form
     found = false = blocked = 0
@@ -153,7 +162,7 @@ def measure_meshes(folder: Path, robot: str, each: int) -> None:
     model = poise.fit_spheres(poise.load(str(urdf), srdf=str(folder / f"{robot}.srdf")), error=0.01)
     fitted, judge = time.process_time() - begun, MeshJudge(urdf)
     limit = Clearance(world=[Box((9, 9, 9), (1, 1, 1))])
-    pairs = read_pairs(urdf, folder / f"{robot}.srdf")
+    pairs = leave_out_blocking(judge, read_pairs(urdf, folder / f"{robot}.srdf"), np.random.default_rng(0))
     solver = poise.Solver(model, Reach(tip, np.eye(4)), limits=[limit])
     solver.solve()
     found = false = blocked = 0
@@ -180,7 +189,8 @@ def measure_trunk(share: Path, robot: str, goals: int) -> None:
         share / "example-robot-data/robots" / f"{name}" for name in (f"{urdf}.urdf", f"{srdf}.srdf")
     )
     model = poise.load(urdf_path, package_path=[str(share)], srdf=srdf_path)
-    judge, pairs, none = MeshJudge(urdf_path, share), read_pairs(urdf_path, srdf_path), Problem("", {}, {}, [])
+    judge, none = MeshJudge(urdf_path, share), Problem("", {}, {}, [])
+    pairs = leave_out_blocking(judge, read_pairs(urdf_path, srdf_path), np.random.default_rng(0))
     arm = [joint for joint in model.joints_above(tip) if joint.nq == 1][-7:]
     rng, limit, times = np.random.default_rng(0), Clearance(), list[float]()
     found = false = blocked = 0

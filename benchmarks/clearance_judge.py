@@ -11,7 +11,9 @@ import numpy as np
 
 from poise.arrays import Floats
 
-__all__ = ["Judge", "MeshJudge", "Problem", "make_rotation", "measure_by_coal", "read_pairs"]
+__all__ = ["Judge", "MeshJudge", "Problem", "leave_out_blocking", "make_rotation", "measure_by_coal", "read_pairs"]
+
+POSES = 200  # random ones, in which pairs that block every pose are found
 
 
 class Problem(NamedTuple):
@@ -69,6 +71,16 @@ class Judge:
         ratio, offset = float(mimic.get("multiplier", "1")), float(mimic.get("offset", "0"))
         return ratio * angles.get(mimic.get("joint", ""), 0.0) + offset
 
+    def list_ranges(self) -> dict[str, tuple[float, float]]:
+        """Return the range of each joint that moves; (-pi, pi) if it has none."""
+        out = {}
+        for joint in self.joints.values():
+            limit = joint.find("limit")
+            if joint.get("type") != "fixed" and joint.find("mimic") is None:
+                given = {} if limit is None or joint.get("type") == "continuous" else limit.attrib
+                out[joint.get("name", "")] = float(given.get("lower", -np.pi)), float(given.get("upper", np.pi))
+        return out
+
     def place_spheres(self, angles: dict[str, float]) -> dict[str, tuple[Floats, Floats]]:
         """Return the centers and radii of the spheres of every link [m]."""
         at: dict[str, tuple[Floats, Floats]] = {}
@@ -77,6 +89,10 @@ class Judge:
                 T, centers = self.place(link, angles), np.array([c for c, _ in spheres])
                 at[link] = (centers @ T[:3, :3].T + T[:3, 3], np.array([r for _, r in spheres]))
         return at
+
+    def collides(self, angles: dict[str, float], pairs: set[frozenset[str]], problem: Problem) -> bool:
+        """Return whether a sphere of a moving link meets an obstacle or another sphere."""
+        return self.measure(angles, pairs, problem) < 0.0
 
     def measure(self, angles: dict[str, float], pairs: set[frozenset[str]], problem: Problem) -> float:
         """Return the smallest gap of a configuration [m]."""
@@ -108,6 +124,22 @@ def read_pairs(urdf: Path, srdf: Path) -> set[frozenset[str]]:
     solid = [str(link.get("name")) for link in robot.findall("link") if link.find("collision") is not None]
     apart = {frozenset((a, b)) for a, b in combinations(solid, 2) if part[a] != part[b]}
     return {pair for pair in apart - rows["disable"] if pair in rows["enable"] or not pair & silent}
+
+
+def leave_out_blocking(judge: Judge, pairs: set[frozenset[str]], rng: np.random.Generator) -> set[frozenset[str]]:
+    """Return the pairs that do not collide in all random configurations; an SRDF that keeps the others blocks them all.
+
+    They are printed: the SRDF of VAMP's UR5 has no row for its force sensor and the wrist that carries it.
+    """
+    empty, blocking = Problem("", {}, {}, []), set(pairs)
+    for _ in range(POSES):
+        angles = {name: rng.uniform(*bounds) for name, bounds in judge.list_ranges().items()}
+        blocking = {pair for pair in blocking if judge.collides(angles, {pair}, empty)}
+        if not blocking:
+            break
+    for pair in sorted(map(sorted, blocking)):
+        print(f"{' and '.join(pair)} collide in every configuration, and are left out", flush=True)
+    return pairs - blocking
 
 
 def measure_by_coal(at: dict[str, tuple[Floats, Floats]], pairs: set[frozenset[str]], problem: Problem) -> float | None:

@@ -39,7 +39,8 @@ def test_names_are_not_cut(tmp_path: Path) -> None:
 
 
 def test_lengths_of_a_file_in_centimetres_have_their_unit(tmp_path: Path) -> None:
-    poise.save(poise.load("humanoid", scale=100.0), tmp_path / "body.bvh")
+    model = poise.load("humanoid", scale=100.0)
+    poise.save(poise.Pose(model, model.rest), tmp_path / "body.bvh")
     metres = poise.load("humanoid").length
     shown = run_poise("info", str(tmp_path / "body.bvh")).stdout
     assert shown.startswith("body: a person, 1.7 m; ")

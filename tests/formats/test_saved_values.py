@@ -87,6 +87,25 @@ def test_urdf_names_what_it_cannot_hold(tmp_path: Path) -> None:
     assert "no closed loops" in words
 
 
+def test_urdf_keeps_the_limits_of_a_fixed_joint(tmp_path: Path) -> None:
+    path = tmp_path / "arm.urdf"
+    text = '<limit effort="3" velocity="2"/><dynamics damping="0.5" friction="0.1"/>'
+    text = f'<joint name="j" type="fixed"><parent link="a"/><child link="b"/>{text}</joint>'
+    path.write_text(f'<robot name="r"><link name="a"/><link name="b"/>{text}</robot>')
+    model = poise.load(path)
+    assert list_drives(model) == {"j": (3.0, 2.0, 0.5, 0.1, 0.0)} == list_drives(save_and_load(model, path))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gltf_names_the_drives_and_loops_that_it_cannot_hold(seed: int, tmp_path: Path) -> None:
+    model = drive_randomly(seed, kinds=("revolute", "prismatic"))
+    with pytest.warns(FormatWarning, match="drives.*masses"):
+        poise.save(model, tmp_path / "driven.glb")
+    plain = poise.ModelBuilder("arm").add_joint("a", None, "ball").add_joint("b", "a", "ball")
+    with pytest.warns(FormatWarning, match="not closed loops of 'arm'"):
+        poise.save(plain.add_closure("a", "b", (0, 0, 0.5)).build(), tmp_path / "loop.glb")
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_edits_keep_solids_and_drives(seed: int) -> None:
     model = drive_randomly(seed, joints=14, kinds=EVERY_KIND)

@@ -5,14 +5,15 @@ file is y-up, the convention of BVH: a body with another up axis is rotated, inc
 read from BVH is written unchanged. Joints that rotate about or slide along the coordinate axes keep their numbers, and
 bodies read from BVH keep their channels. In other bodies, revolute and universal joints are padded to three rotations,
 because some programs require three or none. All other joints (ball, free, screw, planar, oblique axes, rotated
-offsets) are written as three rotations in the order ZXY, with three positions if they slide. Ranges, masses and
-shapes cannot be stored in BVH and are omitted; so are mimic relations, but mimic joints move as in the motion. A body
-without a single root gets a root called ``world``.
+offsets) are written as three rotations in the order ZXY, with three positions if they slide. Ranges, masses,
+drives, closed loops and shapes cannot be stored in BVH, and a warning names them if a body is written; so are mimic
+relations, but mimic joints move as in the motion. A body without a single root gets a root called ``world``.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from poise.arrays import Floats
-from poise.errors import FormatError
+from poise.errors import FormatError, FormatWarning
 from poise.files.source import Source, quote
 from poise.formats.bvh.tree import MAX_DEPTH, MAX_JOINTS, BvhChannel, Tokens
+from poise.formats.losses import list_losses
 from poise.formats.units import with_up
 from poise.kinematics import Motion, Pose
 from poise.model import Frame, Joint, Model
@@ -56,7 +58,10 @@ class BvhJoint:
 
 
 def write_model(model: Model, target: Path) -> None:
-    """Write the body in its rest pose, as one frame."""
+    """Write the body in its rest pose, as one frame, and issue a warning for values that BVH cannot store."""
+    if lost := list_losses(model):
+        text = f"BVH holds the skeleton and not {', '.join(lost)} of {model.name!r}."
+        warnings.warn(text, FormatWarning, stacklevel=3)
     write_motion(Motion(model, model.rest[None]), target)
 
 

@@ -18,6 +18,7 @@ from poise.errors import FormatWarning
 from poise.formats.gltf.body import TURN_UP
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.draft import GltfDraft
+from poise.formats.losses import list_losses
 from poise.formats.units import warn_of_units
 from poise.model import Joint, Model
 from poise.spatial import Rotation, Transform
@@ -120,17 +121,9 @@ def add_skins(parts: GltfDraft, joints: list[int], parents: list[int], worlds: F
 
 def warn_of_lost_values(model: Model) -> None:
     """Issue a warning for values that glTF cannot store, such as ranges and masses."""
-    lost = []
+    lost = list_losses(model)
     if any(joint.kind not in ("fixed", "ball", "free") and not joint.locked for joint in model.joints):
-        lost.append("the kinds of joints (all come back as ball joints)")
-    if np.isfinite(model.lower).any() or np.isfinite(model.upper).any() or any(j.cone for j in model.joints):
-        lost.append("ranges")
-    if any(joint.mimic for joint in model.joints):
-        lost.append("joints that follow others")
-    if model.mass > 0:
-        lost.append("masses")
-    if model.shapes:
-        lost.append("shapes")
+        lost.insert(0, "the kinds of joints (all come back as ball joints)")
     if lost:
         warnings.warn(
             f"glTF holds the skeleton and not {', '.join(lost)} of {model.name!r}.", FormatWarning, stacklevel=4

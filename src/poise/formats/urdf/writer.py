@@ -175,9 +175,7 @@ class _Writer:
         ET.SubElement(element, "child", link=check_text(child))
         if axis is not None:
             ET.SubElement(element, "axis", xyz=write_numbers(axis))
-        rest = dict(rest or {})
-        if kind != "fixed":
-            rest |= write_drive(element, bounds if kind in ("revolute", "prismatic") else None, drive)
+        rest = dict(rest or {}) | write_drive(element, bounds if kind in ("revolute", "prismatic") else None, drive)
         if mimic is not None:
             ratio, shift = write_number(mimic.ratio), write_number(mimic.offset)
             ET.SubElement(element, "mimic", joint=check_text(mimic.joint), multiplier=ratio, offset=shift)
