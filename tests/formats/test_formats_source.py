@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 import poise
+from budget import within
+from file_cases import written
 from poise.errors import FormatError
 from poise.files.source import Source, parse_number, parse_numbers
 from poise.files.target import replace_file
@@ -128,6 +130,15 @@ def test_errors_travel() -> None:
 )
 def test_root_tags(head: bytes, tag: str) -> None:
     assert find_root_tag(head) == tag
+
+
+@pytest.mark.parametrize("head", [b"<!--", b"<?", b"<!A [", b"<!", b"<", b"a", b"<![", b"<!A []"])
+@pytest.mark.parametrize("name", ["robot.urdf", "robot", "robot.xml", "arm.csv", "arm.dh"])
+def test_looking_at_a_long_head_takes_no_time(head: bytes, name: str, tmp_path: Path) -> None:
+    for filling in (head, head + b" " * 50):
+        path = written(tmp_path / name, filling * (1_000_000 // len(filling)))
+        with within(5.0), pytest.raises(FormatError):
+            poise.load(path)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pytest
 import looks_files as made
 import poise
 from gltf_files import File, posed, quaternion, worlds
+from poise.errors import FormatError
 from poise.formats.meshes.looks import find_look
 from poise.model.geometry.looks import Look, deform
 
@@ -203,6 +204,18 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     look = find_look(model)
     assert look.pieces == ()
     assert "missing" in look.notes[0]
+
+
+def test_triangles_are_bounded_in_bodies_and_in_meshes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = made.box_file().glb(tmp_path / "box.glb")
+    monkeypatch.setattr("poise.formats.gltf.looks.MAX_TRIANGLES", 11)  # a box has 12
+    look = find_look(poise.load(path))
+    assert look.pieces == ()
+    assert "one triangle too many" in look.notes[0]
+    with pytest.raises(FormatError, match="one triangle too many"):
+        made.read_patches(path)
+    monkeypatch.setattr("poise.formats.gltf.looks.MAX_TRIANGLES", 12)
+    assert len(made.read_patches(path)) == len(find_look(poise.load(path)).pieces) == 1
 
 
 def test_bodies_without_a_file_have_no_look() -> None:

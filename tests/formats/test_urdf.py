@@ -310,15 +310,6 @@ def test_many_oddities_are_counted_not_listed(tmp_path: Path) -> None:
     assert "further oddities" in model.notes[-1]
 
 
-@pytest.mark.parametrize("head", [b"<!--", b"<?", b"<!A [", b"<!", b"<", b"a", b"<![", b"<!A []"])
-@pytest.mark.parametrize("name", ["robot.urdf", "robot", "robot.xml", "arm.csv", "arm.dh"])
-def test_looking_at_a_long_head_takes_no_time(head: bytes, name: str, tmp_path: Path) -> None:
-    for filling in (head, head + b" " * 50):
-        path = written(tmp_path / name, filling * (1_000_000 // len(filling)))
-        with within(SECONDS), pytest.raises(FormatError):
-            poise.load(path)
-
-
 @pytest.mark.slow
 def test_many_forgotten_prefixes_are_found_in_time(tmp_path: Path) -> None:
     parts = "".join(

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bvh_oracle import Bone, bones
+from file_cases import written
 
 ROTATIONS = ("Xrotation", "Yrotation", "Zrotation")
 POSITIONS = ("Xposition", "Yposition", "Zposition")
@@ -52,9 +53,7 @@ def rows_for(root: Bone, frames: int = 3, seed: int = 0) -> np.ndarray:
 
 
 def write(tmp_path: Path, text: str | bytes, name: str = "clip.bvh") -> Path:
-    path = tmp_path / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
+    return written(tmp_path / name, text)
 
 
 @st.composite

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import poise
+from file_cases import written
 from poise.model import Model
 
 mujoco = pytest.importorskip("mujoco")
@@ -17,10 +18,7 @@ GEOM = '<geom size="0.1" mass="1"/>'
 
 
 def write(folder: Path, text: str, name: str = "model.xml") -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
+    return written(folder / name, text)
 
 
 def load(folder: Path, worldbody: str, rest: str = "", **options: Any) -> Model:
