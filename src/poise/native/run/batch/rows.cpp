@@ -196,6 +196,7 @@ void end_limited(Worker& worker, Slot& slot, const SearchEnd& end) {
 
 bool verify(Worker& worker, Slot& slot) {
   SolverData& own = worker.own;
+  if (worker.job.q32) round_pose(own, slot.best_q);
   const auto problem = own.problem();
   slot.best_cost = evaluate(problem, slot.best_q, slot.targets, own.state.placements, own.state.rows, slot.best_errors);
   if (within_tolerance(problem, slot.best_errors, 1.0)) return true;
@@ -346,10 +347,7 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
     slot.outcome = end.outcome;
     for (std::size_t k = 0; k < own.best_q.size(); ++k) slot.best_q[k] = end.q[k];
     for (std::size_t k = 0; k < own.best_errors.size(); ++k) slot.best_errors[k] = end.errors[k];
-    if (reached && worker.job.q32) {
-      round_pose(own, slot.best_q);
-      reached = verify(worker, slot);
-    }
+    if (reached && worker.job.q32) reached = verify(worker, slot);
   }
   const bool last = slot.searches >= own.searches;
   const double far = reached && worker.job.solutions > 1 ? distance_between(worker, slot.start, slot.best_q) : 0.0;
