@@ -19,6 +19,7 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
+from poise.motion.contact.curves import ease
 from poise.motion.contact.detector import FOOT_RULE, PAW_RULE, ContactDetector
 from poise.motion.contact.sole_places import find_stretch
 from poise.motion.contact.soles import measure_giant
@@ -226,8 +227,7 @@ class StreamContacts:
 
     def _measure_left(self, frames: int) -> float:
         """Return the share of a difference that remains `frames` frames after a release."""
-        far = frames / (self.fade_frames + 1.0)
-        return 1.0 - far * far * (3.0 - 2.0 * far)
+        return 1.0 - ease(frames / (self.fade_frames + 1.0))
 
     def _take(self, hold: StreamFoothold, i: int) -> None:
         """Begin a contact at the point's current position; it continues down at its current speed."""
