@@ -6,6 +6,7 @@ import pytest
 import poise
 from poise.anatomy import find_feet
 from poise.motion import retarget
+from poise.motion.contact.sole_places import find_stretch
 from walkers import make_machine
 from walks import make_walk
 
@@ -62,3 +63,24 @@ def test_a_flat_sole_has_all_of_its_corners_at_one_height(name):
     for edge in edges:
         assert np.abs(edge.rises).max() < 1e-9
         assert edge.stands < 1e-9
+
+
+def test_a_foot_has_its_points_its_edges_and_its_links_by_side():
+    feet = {foot.side: foot for foot in find_feet(make_machine())}
+    assert set(feet) == {"l", "r"}
+    for side, foot in feet.items():
+        assert {point.name for point in foot.standing} == {f"heel_{side}", f"toe_{side}"}
+        assert [edge.name for edge in foot.edges] == [f"toe_{side}", f"heel_{side}"]
+        assert foot.lies
+        assert foot.ankle in foot.links
+        assert foot.knee not in foot.links
+    assert not any(foot.lies for foot in find_feet(make_machine(nods=True)))
+
+
+@pytest.mark.parametrize("far", [0.1, 0.25])
+def test_two_places_get_their_distance_by_a_level_shift(far):
+    up, first, second = np.array([0.0, 0.0, 1.0]), np.zeros(3), np.array([0.15, 0.05, 0.02])
+    shift = find_stretch(first, second, far, up)
+    assert shift @ up == 0.0
+    assert np.linalg.norm(second + shift) == pytest.approx(far)
+    assert not find_stretch(first, np.array([0.1, 0.0, 2.0 * far]), far, up).any()
