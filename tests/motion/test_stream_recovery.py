@@ -195,7 +195,7 @@ def test_arms_are_free_after_a_cut_of_a_stream():
         q[clip.model.joint(f"shoulder_{side}").q] = Rotation.from_vector((-1.2 * sign, 0.0, 0.0)).wxyz
     assert any(state.missed for state in live.arms.states)
     after = live.step(q).q
-    assert live.ground.cut
+    assert live.ground.estimate.cut
     assert np.abs(after - before)[live.arms.columns].max() > 1.0
     assert not any(state.away or state.best is not None for state in live.arms.states)
 
@@ -210,7 +210,7 @@ def test_a_cartwheel_is_no_cut_of_a_stream():
     for t in range(60):
         q[3:7] = Rotation.from_vector((9.0 * (t - 30) / 120.0, 0.0, 0.0)).wxyz
         live.step(q)
-        assert not live.ground.cut
+        assert not live.ground.estimate.cut
 
 
 FPS = 30.0

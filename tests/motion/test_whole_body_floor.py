@@ -15,7 +15,8 @@ from poise.motion import Contact, Contacts, Track, contacts, quality, retarget
 from poise.motion.clips.lock import lock_places
 from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.whole_clip import ClipGoal
-from poise.motion.contact.body_floor import measure_depth, measure_heights, spread_peaks
+from poise.motion.contact.body_floor import measure_depth, measure_heights
+from poise.motion.contact.curves import spread_peaks
 from poise.motion.retargeting.goal_targets import keep_directions
 from poise.motion.retargeting.offline import HELD_SINK_M, TURN_WEIGHT, hold_above_floor
 from walks import make_walk

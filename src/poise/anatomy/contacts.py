@@ -33,6 +33,9 @@ SOLE_LAYER = 0.01  # relative to the body's height
 SOLE_EDGE = 0.15  # relative to the length of a sole: the depth of its front and rear edge
 HEEL_SHARE = 0.3
 MOST_TILT_COSINE = np.cos(np.radians(30.0))  # a flat box that is tilted less is a sole
+LEAST_TOE_REACH = 0.01  # relative to the body's height: nearer toes do not show where the foot points
+LEAST_HEEL_REACH = 0.05  # relative to the toe's distance from the ankle: bones that reach less far back show no heel
+FOREARM_SHARE = 0.8  # of the distance from an elbow: points beyond it are the end of the forearm
 FEET = ("l", "r", "fl", "fr", "hl", "hr")
 
 
@@ -175,7 +178,7 @@ class FootSole:
         if toe is not None and toe != self.frame:
             way = self.body.places[toe][:3, 3] - at
             way = way - (way @ up) * up
-            if float(np.linalg.norm(way)) > 0.01 * self.tall:
+            if float(np.linalg.norm(way)) > LEAST_TOE_REACH * self.tall:
                 return np.array(way / np.linalg.norm(way))
         level = self.ahead - (self.ahead @ up) * up
         return np.array(level / max(float(np.linalg.norm(level)), 1e-12))
@@ -187,7 +190,7 @@ class FootSole:
         down = (floor - self.body.height(at)) * self.body.up
         back = float(((points - at) @ ahead).min())
         behind = HEEL_SHARE if len(self.side) < 2 else 0.0  # an animal on four legs stands on its toes
-        rear = back if back < -0.05 * max(far, 1e-12) else -behind * far
+        rear = back if back < -LEAST_HEEL_REACH * max(far, 1e-12) else -behind * far
         return np.array([at + down + far * ahead, at + down + rear * ahead])
 
     def fix(self, name: str, place: Floats, evidence: str) -> ContactPoint:
@@ -210,7 +213,7 @@ def find_palm(roles: Mapping[str, str], body: Body, owners: dict[str, int], side
         points = np.array([own.place, *begins])
     if f"hand_{side}" not in roles or own.frame == roles.get(f"elbow_{side}"):
         off = np.linalg.norm(points - own.place, axis=1)
-        points = points[off >= 0.8 * off.max()]
+        points = points[off >= FOREARM_SHARE * off.max()]
     place = 0.5 * (points.min(axis=0) + points.max(axis=0))
     return ContactPoint(f"palm_{side}", own.frame, map_into(body, own.frame, place), evidence)
 

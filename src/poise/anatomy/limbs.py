@@ -21,6 +21,21 @@ __all__ = ["LimbChain", "is_twist_hinge", "read_limb"]
 
 LONGEST_BONE_RATIO = 1.35  # relative to the other bone of a limb
 STRAIGHT_COSINE = 0.985  # the cosine between two pieces of one bone
+STUB_SHARE = 0.5  # of a part's own length: a limb ends with a part whose branches are shorter and light
+LIGHT_SHARE = 0.3  # of a part's mass: lighter children are its gears, rods and sensors, and not the rest of the limb
+FINGER_SHARE = 0.25  # of what remains of a limb: a shorter branch is no finger
+FORK_SHARE = 0.6  # of a limb's length: a fork before it is in a trunk or an arm, and not a hand
+BEYOND_SHARE = 0.5  # of what is beyond the last joint, such as a long tool, in the length of a limb
+LEAST_LEVER = 0.02  # relative to the body's size: a middle joint with a shorter lever bends nothing
+LEAST_THIGH_RATIO = 0.5  # of the lower bone: a nearer joint is in the middle of the upper bone
+LEAST_SHIN_SHARE = 0.45  # of the shorter bone: a nearer joint belongs to the knee or elbow, and not to the limb's end
+TWIST_RANGE = (0.3, 0.7)  # of a bone's length: a joint there is a twist of the bone, and not its end
+TWIST_BONE_RATIO = 1.1 * LONGEST_BONE_RATIO  # of the upper bone: a longer lower bone goes beyond the wrist or ankle
+MOST_GROUP_HINGES = 4  # of a wrist or ankle
+PARALLEL_COSINE = 0.7  # between the axes of two hinges of one wrist or ankle: above it they turn about the same axis
+TWIST_COSINE = 0.8  # between a hinge and its bone: above it the hinge turns about the bone
+WHEEL_COSINE = 0.9  # between the axis of a wheel and the direction across the body
+WHEEL_OFFSET = 0.01  # relative to the body's size: distance of a wheel's centre of mass from its axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +98,7 @@ def follow_longest_branch(body: Body, first: int) -> tuple[tuple[int, ...], Floa
         own = measure_distance(find_tip(body, body.parts[k]), body.parts[k].place)
         longest = max(steps, key=lambda step: (step[0], -step[1]), default=(-1.0, None))
         length[k] = longest if steps and longest[0] > 0.0 else (own, None)
-        if steps and longest[0] < 0.5 * own and is_light(body, k):
+        if steps and longest[0] < STUB_SHARE * own and is_light(body, k):
             length[k] = (own, None)
     chain = [first]
     while (following := length[chain[-1]][1]) is not None:
@@ -94,7 +109,7 @@ def follow_longest_branch(body: Body, first: int) -> tuple[tuple[int, ...], Floa
 def is_light(body: Body, part: int) -> bool:
     """Return whether the children of a part are light compared with it: a gear, a rod, a sensor."""
     rest = sum(body.parts[k].mass for k in body.list_below(part)[1:])
-    return rest <= 0.3 * body.parts[part].mass
+    return rest <= LIGHT_SHARE * body.parts[part].mass
 
 
 def find_tip(body: Body, part: BodyPart) -> Floats:
@@ -133,9 +148,9 @@ def find_fork(body: Body, chain: tuple[int, ...]) -> int:
     far = np.cumsum([0.0, *steps])
     for i, k in enumerate(chain[:-1]):
         rest = far[-1] - far[i]
-        long = [c for c in body.children[k] if measure_reach(body, c) > 0.25 * rest]
+        long = [c for c in body.children[k] if measure_reach(body, c) > FINGER_SHARE * rest]
         many = len(long) > 1 or len(body.children[k]) > 2
-        if i and (many or not body.parts[chain[i + 1]].turns) and far[i] > 0.6 * far[-1]:
+        if i and (many or not body.parts[chain[i + 1]].turns) and far[i] > FORK_SHARE * far[-1]:
             return i
     return len(chain) - 1
 
@@ -153,12 +168,12 @@ def find_middle(parts: list[BodyPart], end: Floats, size: float) -> int | None:
     """
     root, last = parts[0].place, parts[-1].place
     levers = {
-        i: min(measure_lever(p, root), measure_lever(p, last) + 0.5 * measure_lever(parts[-1], end))
+        i: min(measure_lever(p, root), measure_lever(p, last) + BEYOND_SHARE * measure_lever(parts[-1], end))
         for i, p in enumerate(parts)
         if i and p.turns
     }
     best = max(levers, key=lambda i: levers[i], default=None)
-    return best if best is not None and levers[best] > 0.02 * size else None
+    return best if best is not None and levers[best] > LEAST_LEVER * size else None
 
 
 def find_upper(parts: list[BodyPart], middle: int, end: Floats) -> int:
@@ -168,7 +183,7 @@ def find_upper(parts: list[BodyPart], middle: int, end: Floats) -> int:
         return above
     knee = parts[middle].place
     lower = measure_distance(end, knee)
-    long = [i for i in range(above, -1, -1) if measure_distance(parts[i].place, knee) > 0.5 * lower]
+    long = [i for i in range(above, -1, -1) if measure_distance(parts[i].place, knee) > LEAST_THIGH_RATIO * lower]
     found = next((i for i in long if parts[i].turns > 1), above)
     while (
         found
@@ -186,7 +201,7 @@ def find_last(parts: list[BodyPart], middle: int, upper: int, end: Floats) -> tu
     far = [
         i
         for i in range(middle + 1, len(parts))
-        if measure_distance(parts[i].place, at) > 0.45 * long and parts[i].turns
+        if measure_distance(parts[i].place, at) > LEAST_SHIN_SHARE * long and parts[i].turns
     ]
     while len(far) > 1 and is_twist_joint(parts, middle, far[0], upper):
         far = far[1:]
@@ -227,9 +242,8 @@ def is_twist_joint(parts: list[BodyPart], middle: int, at: int, upper: int) -> b
         return False
     whole = measure_distance(parts[at + 1].place, parts[middle].place)
     share = measure_distance(parts[at].place, parts[middle].place) / whole
-    return 0.3 < share < 0.7 and whole < 1.1 * LONGEST_BONE_RATIO * measure_distance(
-        parts[upper].place, parts[middle].place
-    )
+    bone = measure_distance(parts[upper].place, parts[middle].place)
+    return TWIST_RANGE[0] < share < TWIST_RANGE[1] and whole < TWIST_BONE_RATIO * bone
 
 
 def belongs_to_group(part: BodyPart, group: list[BodyPart], bone: Floats) -> bool:
@@ -237,22 +251,24 @@ def belongs_to_group(part: BodyPart, group: list[BodyPart], bone: Floats) -> boo
 
     A twist about the bone may occur twice, as in a wrist with roll, pitch and roll. Toes turn about the ankle's axis.
     """
-    if part.axis is None or group[0].axis is None or len(group) >= 4:
+    if part.axis is None or group[0].axis is None or len(group) >= MOST_GROUP_HINGES:
         return False
     others = group[-1 if is_twist_hinge(part, bone) else 0 :]
-    return all(one.axis is not None and abs(float(one.axis @ part.axis)) < 0.7 for one in others)
+    return all(one.axis is not None and abs(float(one.axis @ part.axis)) < PARALLEL_COSINE for one in others)
 
 
 def is_twist_hinge(part: BodyPart, bone: Floats) -> bool:
     """Return whether a hinge turns about the length of a bone."""
-    return part.axis is not None and abs(float(part.axis @ bone)) > 0.8 * float(np.linalg.norm(bone))
+    return part.axis is not None and abs(float(part.axis @ bone)) > TWIST_COSINE * float(np.linalg.norm(bone))
 
 
 def is_wheel(body: Body, parts: list[BodyPart], across: Floats) -> bool:
     """Return whether a limb ends in a wheel: an unlimited hinge across the body, about its own centre of mass."""
     last = parts[-1]
     joint = last.joint
-    if joint is None or last.axis is None or body.children[last.index] or abs(float(last.axis @ across)) < 0.9:
+    if joint is None or last.axis is None or body.children[last.index] or abs(float(last.axis @ across)) < WHEEL_COSINE:
         return False
     center = find_center(body, last) if last.mass else last.ends.mean(axis=0)
-    return bool(np.isinf(joint.lower) and np.isinf(joint.upper)) and measure_lever(last, center) < 0.01 * body.size
+    return (
+        bool(np.isinf(joint.lower) and np.isinf(joint.upper)) and measure_lever(last, center) < WHEEL_OFFSET * body.size
+    )

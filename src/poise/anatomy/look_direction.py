@@ -22,6 +22,13 @@ FORE = ("front", "fore", "vorder", "vorn")  # first letters of words for fore le
 HIND = ("hind", "rear", "back", "hinter", "hinten")
 FORE_SIDES, HIND_SIDES = {"fl", "fr", "lf", "rf"}, {"hl", "hr", "rl", "rr", "bl", "br", "lh", "rh"}
 TAIL = {"tail", "schwanz"}
+WEIGHTS = {"names": 4.0, "feet": 3.0, "knees": 2.0, "head": 2.0, "elbows": 1.5}  # of votes, relative to the convention
+LEAST_VOTE = 0.1  # a weaker vote is not named as evidence
+LEAST_TOTAL = 2.0  # total weight of votes below which certainty is lower
+ANKLE_SHARE = 0.8  # of the lower bone's length: joints beyond it belong to the ankle or wrist
+FOOT_SHARE = 0.15  # of the length of a shin: the reach of a foot ahead of its ankle that gives a full vote
+NO_REACH_SHARE = 0.02  # of the length of a shin: a foot that reaches less far ahead is judged by its centre of mass
+ONE_SIDED_SHARE = 0.25  # of a hinge's range: difference of its two sides that shows to which one it bends
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +49,21 @@ def find_facing(body: Body, symmetry: BodySymmetry, stance: BodyStance) -> Facin
     legs = [limb for pair in stance.legs for limb in (pair.first, pair.second)]
     two = len(stance.legs) == 1
     if two:
-        votes += [(3.0 * vote_by_feet(body, legs, ahead), "feet"), (2.0 * vote_by_bends(body, legs, ahead, 1), "knees")]
+        votes.append((WEIGHTS["feet"] * vote_by_feet(body, legs, ahead), "feet"))
+        votes.append((WEIGHTS["knees"] * vote_by_bends(body, legs, ahead, 1), "knees"))
     elif legs:
-        votes.append((4.0 * vote_by_names(body, stance, ahead), "names of legs"))
-        votes.append((2.0 * vote_by_head(body, symmetry, stance, ahead), "head"))
+        votes.append((WEIGHTS["names"] * vote_by_names(body, stance, ahead), "names of legs"))
+        votes.append((WEIGHTS["head"] * vote_by_head(body, symmetry, stance, ahead), "head"))
     if stance.arms is not None:
         arms = [stance.arms.first, stance.arms.second]
-        votes.append((1.5 * vote_by_bends(body, arms, ahead, -1), "elbows"))
+        votes.append((WEIGHTS["elbows"] * vote_by_bends(body, arms, ahead, -1), "elbows"))
     custom = np.eye(3)[0] if body.model.up == "z" else np.eye(3)[2]
-    votes.append((1.0 * float(np.round(custom @ ahead)), "the convention of such files"))
+    votes.append((float(np.round(custom @ ahead)), "the convention of such files"))
     total = sum(vote for vote, _ in votes)
     sign = 1.0 if total >= 0.0 else -1.0
-    for_it = [why for vote, why in votes if vote * sign > 0.1]
+    for_it = [why for vote, why in votes if vote * sign > LEAST_VOTE]
     weight = sum(abs(vote) for vote, _ in votes)
-    certainty = 0.5 if weight == 0.0 else 0.5 + 0.5 * min(1.0, abs(total) / max(weight, 2.0))
+    certainty = 0.5 if weight == 0.0 else 0.5 + 0.5 * min(1.0, abs(total) / max(weight, LEAST_TOTAL))
     forward = sign * ahead
     return Facing(forward, np.cross(body.up, forward), certainty, " and ".join(for_it) or "a guess")
 
@@ -69,7 +77,7 @@ def find_ankle(body: Body, limb: LimbChain) -> Floats:
     far = [
         body.parts[k].place
         for k in lower
-        if measure_distance(body.parts[k].place, at) > 0.8 * measure_distance(last, at)
+        if measure_distance(body.parts[k].place, at) > ANKLE_SHARE * measure_distance(last, at)
     ]
     return far[0]
 
@@ -85,9 +93,9 @@ def vote_by_feet(body: Body, legs: list[LimbChain], ahead: Floats) -> float:
         ends = np.concatenate([body.parts[k].ends for k in body.list_below(leg.last)])
         along = (ends - ankle) @ ahead
         reach = float(along.max() + along.min())
-        if foot.mass and abs(reach) < 0.02 * long:
+        if foot.mass and abs(reach) < NO_REACH_SHARE * long:
             reach = float((find_center(body, foot) - ankle) @ ahead)
-        votes.append(np.clip(reach / max(0.15 * long, 1e-9), -1.0, 1.0))
+        votes.append(np.clip(reach / max(FOOT_SHARE * long, 1e-9), -1.0, 1.0))
     return float(np.mean(votes)) if votes else 0.0
 
 
@@ -106,7 +114,7 @@ def vote_by_bends(body: Body, limbs: list[LimbChain], ahead: Floats, sign: int) 
         if middle.axis is not None and middle.joint is not None:
             low, high = float(middle.joint.lower), float(middle.joint.upper)
             at = float(body.model.rest[middle.joint.q][0]) if middle.joint.nq else 0.0
-            if np.isfinite([low, high]).all() and abs((high - at) - (at - low)) > 0.25 * (high - low):
+            if np.isfinite([low, high]).all() and abs((high - at) - (at - low)) > ONE_SIDED_SHARE * (high - low):
                 turn = np.sign((high - at) - (at - low))
                 moved = np.cross(middle.axis, end - middle.place) * turn
                 votes.append(-sign * float(moved @ ahead) / max(float(np.linalg.norm(end - middle.place)), 1e-9))

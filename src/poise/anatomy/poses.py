@@ -19,6 +19,9 @@ __all__ = ["read_best_shape"]
 CLIP_FRAMES = 6  # frames of a clip that are read
 KIND_SCORES = {"biped": 3.0, "quadruped": 3.0, "many legs": 2.5, "two arms": 1.5, "": 0.0}
 LEG_JOINTS = range(8, 41)  # numbers of hinges of a robot on four legs, with or without an arm
+HEAD_SCORE = 0.5  # of a pose that shows a head; a clear pose counts as one
+LONG_LIMBS = 0.2  # relative to the body's size: shorter pairs are neither legs nor arms
+UP_HANDICAP, POSE_HANDICAP = 0.4, 0.5  # of another up direction, in the rest pose and in other poses
 CLEAR_LIKENESS = 0.95  # likeness of two sides at which no other pose is tried
 
 
@@ -81,9 +84,9 @@ def score_shape(shape: BodyShape) -> float:
     limbs = shape.stance.legs or ([shape.stance.arms] if shape.stance.arms else [])
     alike = min((limb.pair.alike for limb in limbs), default=0.0)
     return (
-        (KIND_SCORES[shape.kind] + 0.5 * ("head" in shape.roles)) * alike**2
+        (KIND_SCORES[shape.kind] + HEAD_SCORE * ("head" in shape.roles)) * alike**2
         if alike < CLEAR_LIKENESS
-        else KIND_SCORES[shape.kind] + 0.5
+        else KIND_SCORES[shape.kind] + HEAD_SCORE
     )
 
 
@@ -91,7 +94,7 @@ def has_unread_limbs(shape: BodyShape) -> bool:
     """Return whether long pairs of limbs remain that are neither legs nor arms."""
     if shape.symmetry is None or shape.stance is None:
         return True
-    long = [pair for pair in shape.symmetry.pairs if pair.length > 0.2 * shape.body.size]
+    long = [pair for pair in shape.symmetry.pairs if pair.length > LONG_LIMBS * shape.body.size]
     return len(long) > 1 and not shape.stance.legs
 
 
@@ -101,10 +104,10 @@ def list_views(model: Model, poses: int) -> Iterator[tuple[int, Floats, float]]:
         yield pose, model.up_direction, 0.0
     others = [sign * axis for axis in np.eye(3) for sign in (1.0, -1.0) if sign * axis @ model.up_direction < 0.5]
     for up in others:
-        yield 0, up, 0.4
+        yield 0, up, UP_HANDICAP
     for pose in range(1, min(poses, 3)):
         for up in others:
-            yield pose, up, 0.5
+            yield pose, up, POSE_HANDICAP
 
 
 def sample_frames(count: int) -> list[int]:

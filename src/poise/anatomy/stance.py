@@ -24,6 +24,15 @@ ARM_WORDS = frozenset(("shoulder", "elbow", "wrist"))
 LEG_WORDS = frozenset(("hip", "thigh", "knee", "shin", "calf", "ankle", "foot", "leg"))
 LEAST_LIMB_LENGTH = 0.15  # relative to the body's height
 LEAST_LEG_LIKENESS = 0.8  # likeness of an unpaired leg to one of a pair
+LEG_LENGTH_BONUS = (
+    0.1  # of the length of a pair, in height: of two pairs that reach the ground, the longer one are legs
+)
+LEAST_DROP = 0.4  # of the length of a pair, from its start to its end: a leg hangs down
+CORE_SHARE = 0.4  # of a leg's height: the lowest part of the trunk is above it
+MOST_LEG_RISE = 0.35  # of the body's height, between the starts of the legs of a quadruped
+LEAST_LEG_RATIO = 0.6  # of the longest pair of legs
+LOW_ARM_SCORE, STIFF_ARM_SCORE = 0.2, 0.3  # factors of a pair that begins below the legs, and of one that does not bend
+FINGER_RATIO, MOST_FINGERS = 0.6, 3  # of a pair's reach, and number of siblings that reach as far: more are fingers
 FLOATING_SLIDES = 2  # translations between the world and the trunk of a floating body; a lift has one
 
 
@@ -76,7 +85,7 @@ def find_stance(body: Body, symmetry: BodySymmetry) -> BodyStance:
     ]
     legs = [limb for limb in long if is_pair_of_legs(body, long, limb, floor, height)]
     if len(legs) > 1 and not begin_at_one_height(body, legs, height):
-        legs = [min(legs, key=lambda limb: find_lowest_height(body, limb) - 0.1 * limb.pair.length)]
+        legs = [min(legs, key=lambda limb: find_lowest_height(body, limb) - LEG_LENGTH_BONUS * limb.pair.length)]
     if len(legs) == 1 and are_called_arms(body, legs[0]):
         legs = []
     arms = [limb for limb in long if limb not in legs]
@@ -130,11 +139,13 @@ def is_pair_of_legs(body: Body, limbs: list[Limbs], limb: Limbs, floor: float, h
     if sum(body.parts[k].turns for k in limb.first.chain) < LEAST_LEG_ANGLES:
         return False
     low, begin = find_lowest_height(body, limb), body.height(body.parts[limb.pair.first].place)
-    if low - floor > GROUND_LAYER * height or begin - low < max(0.4 * limb.pair.length, LEAST_LIMB_LENGTH * height):
+    if low - floor > GROUND_LAYER * height or begin - low < max(
+        LEAST_DROP * limb.pair.length, LEAST_LIMB_LENGTH * height
+    ):
         return False
     places = [body.parts[k].place for k in list_core(body, limbs)]
     heights = [body.height(place) for place in places]
-    return min(heights, default=np.inf) > low + 0.4 * (begin - low)
+    return min(heights, default=np.inf) > low + CORE_SHARE * (begin - low)
 
 
 def are_called_arms(body: Body, limbs: Limbs) -> bool:
@@ -165,15 +176,15 @@ def begin_at_one_height(body: Body, legs: list[Limbs], height: float) -> bool:
     """Return whether several pairs of legs begin at about the same height, as in a quadruped."""
     begins = [body.height(body.parts[limb.pair.first].place) for limb in legs]
     lengths = [limb.pair.length for limb in legs]
-    return max(begins) - min(begins) < 0.35 * height and min(lengths) > 0.6 * max(lengths)
+    return max(begins) - min(begins) < MOST_LEG_RISE * height and min(lengths) > LEAST_LEG_RATIO * max(lengths)
 
 
 def score_arms(body: Body, limb: Limbs, legs: list[Limbs]) -> float:
     """Score a pair as arms: long, with a middle joint, and above the legs."""
-    score = limb.pair.length * (1.0 if limb.first.middle is not None else 0.3)
+    score = limb.pair.length * (1.0 if limb.first.middle is not None else STIFF_ARM_SCORE)
     if legs:
         rise = body.height(body.parts[limb.pair.first].place) - body.height(body.parts[legs[0].pair.first].place)
-        score *= 1.0 if rise > 0.0 else 0.2
+        score *= 1.0 if rise > 0.0 else LOW_ARM_SCORE
     return score
 
 
@@ -186,7 +197,7 @@ def are_fingers(body: Body, limbs: Limbs) -> bool:
         k: max(float(np.linalg.norm(body.parts[b].place - begin)) for b in body.list_below(k))
         for k in body.children[limbs.pair.trunk]
     }
-    return sum(reach > 0.6 * far[limbs.pair.first] for reach in far.values()) > 3
+    return sum(reach > FINGER_RATIO * far[limbs.pair.first] for reach in far.values()) > MOST_FINGERS
 
 
 def find_path(body: Body, a: int, b: int) -> list[int]:

@@ -22,6 +22,13 @@ __all__ = ["IMAGE_DISTANCE", "BodySymmetry", "Branches", "LimbPair", "find_symme
 LEAST_LIKENESS = 0.6  # of the two branches of a pair
 IMAGE_DISTANCE = 0.12  # relative to the body's size: distance from a mirror image at which likeness fades
 FAR_IMAGE = 0.55  # above -log(LEAST_LIKENESS): the exponent of `fit_images` beyond which no pair is alike
+MIDDLE_FACTOR = 4.0  # the middles of two branches may be farther from their images than their first joints
+MOST_SIBLINGS = 24  # of a part with more, branches shorter than LEAST_BRANCH are left out
+LEAST_BRANCH = 0.1  # relative to the body's size
+SAME_PLACE = 1e-3  # relative to the body's size: nearer joints show no direction across
+SAME_PLANE_COSINE, SAME_PLANE_OFFSET = 0.999, 0.01  # between normals; and of offsets, relative to the body's size
+AXIS_COSINE = 0.9986  # of three degrees: a normal that is nearer to an axis is that axis
+HINGE_SCORE = (0.7, 0.6)  # factor of a plane without hinges across it, and its increase if all are across it
 MOST_PLANES = 40
 MOST_COMPARED = 64  # branches of one part, the longest ones
 
@@ -114,15 +121,15 @@ def list_planes(body: Body, branches: Branches) -> list[tuple[Floats, float]]:
     """List the distinct mirror planes of similar branches, longest branches first."""
     planes: list[tuple[float, Floats, float]] = []
     for siblings in body.children:
-        long = [k for k in siblings if len(siblings) <= 24 or branches.reach[k] >= 0.1 * body.size]
+        long = [k for k in siblings if len(siblings) <= MOST_SIBLINGS or branches.reach[k] >= LEAST_BRANCH * body.size]
         for a, b in combinations(branches.list_longest(long), 2):
             length = min(branches.reach[a], branches.reach[b])
             alike = branches.compare(a, b)
             across = body.parts[a].place - body.parts[b].place
-            if np.linalg.norm(across) < 1e-3 * body.size:
+            if np.linalg.norm(across) < SAME_PLACE * body.size:
                 across = branches.middles[a] - branches.middles[b]
             wide = float(np.linalg.norm(across))
-            if alike > LEAST_LIKENESS and wide > 1e-3 * body.size:
+            if alike > LEAST_LIKENESS and wide > SAME_PLACE * body.size:
                 normal = snap_to_axis(across / wide)
                 middle = 0.5 * (body.parts[a].place + body.parts[b].place)
                 inner = 0.5 * (branches.middles[a] + branches.middles[b])
@@ -134,7 +141,9 @@ def list_planes(body: Body, branches: Branches) -> list[tuple[Floats, float]]:
     kept: list[tuple[Floats, float]] = []
     for _, normal, offset in planes:
         if not any(
-            abs(normal @ n) > 0.999 and abs(offset - np.sign(normal @ n) * d) < 0.01 * body.size for n, d in kept
+            abs(normal @ n) > SAME_PLANE_COSINE
+            and abs(offset - np.sign(normal @ n) * d) < SAME_PLANE_OFFSET * body.size
+            for n, d in kept
         ):
             kept.append((normal, offset))
         if len(kept) == MOST_PLANES:
@@ -146,7 +155,7 @@ def snap_to_axis(normal: Floats) -> Floats:
     """Return a direction with its largest component positive, snapped to a world axis within three degrees."""
     largest = int(np.argmax(np.abs(normal)))
     normal = normal * np.sign(normal[largest])
-    return np.array(np.eye(3)[largest]) if normal[largest] > 0.9986 else normal
+    return np.array(np.eye(3)[largest]) if normal[largest] > AXIS_COSINE else normal
 
 
 def mirror_body(body: Body, branches: Branches, normal: Floats, offset: float) -> BodySymmetry:
@@ -163,7 +172,8 @@ def mirror_body(body: Body, branches: Branches, normal: Floats, offset: float) -
         pairs += found
         odd += single
         waiting += middle
-    score = sum(pair.length * pair.alike for pair in pairs) * (0.7 + 0.6 * measure_hinge_share(body, pairs, normal))
+    factor = HINGE_SCORE[0] + HINGE_SCORE[1] * measure_hinge_share(body, pairs, normal)
+    score = sum(pair.length * pair.alike for pair in pairs) * factor
     return BodySymmetry(normal, offset, tuple(trunk), tuple(pairs), tuple(odd), score)
 
 
@@ -197,7 +207,7 @@ def list_near_images(
     if len(siblings) < 2:
         return []
     off = np.zeros((len(siblings), len(siblings)))
-    for places, scale in ((body.joint_places, IMAGE_DISTANCE), (branches.middles, 4.0 * IMAGE_DISTANCE)):
+    for places, scale in ((body.joint_places, IMAGE_DISTANCE), (branches.middles, MIDDLE_FACTOR * IMAGE_DISTANCE)):
         at = places[siblings]
         images = at - 2.0 * np.outer(at @ normal - offset, normal)
         off += ((images[:, None] - at) ** 2).sum(axis=2) / (scale * body.size) ** 2
@@ -210,7 +220,7 @@ def fit_images(body: Body, branches: Branches, a: int, b: int, normal: Floats, o
     image = body.parts[a].place - 2.0 * (normal @ body.parts[a].place - offset) * normal
     off = float(np.linalg.norm(image - body.parts[b].place)) / (IMAGE_DISTANCE * body.size)
     middle = branches.middles[a] - 2.0 * (normal @ branches.middles[a] - offset) * normal
-    far = float(np.linalg.norm(middle - branches.middles[b])) / (4.0 * IMAGE_DISTANCE * body.size)
+    far = float(np.linalg.norm(middle - branches.middles[b])) / (MIDDLE_FACTOR * IMAGE_DISTANCE * body.size)
     return branches.compare(a, b) * float(np.exp(-(off**2) - far**2))
 
 

@@ -15,6 +15,12 @@ __all__ = ["read_trunk"]
 
 CROWN_LENGTH = 0.085  # relative to the body's height: a longer bone above the neck ends at the top of the head
 
+AHEAD_WEIGHT = 2.0  # of the direction ahead, relative to up: the head of an animal is ahead of its trunk
+LEAST_HEAD_RISE = -0.02  # relative to the body's height: a branch in the middle that ends lower is a tail
+LEAST_NECK_HEIGHT = 0.4  # relative to the body's height, above the floor
+MOST_NECK_PARTS = 4  # of a body on four or more legs: a longer branch is an arm on its back
+LEAST_HEAD_MASS = 0.05  # of the heaviest part of neck and head: lighter parts at its end are left out
+
 Found = dict[str, tuple[str, float, str]]
 
 
@@ -73,15 +79,15 @@ def read_head(
     if hind is not None and hind != top:
         starts = [k for k in starts if body.parts[k].parent != hind]
     ahead = facing.forward if kind in ("quadruped", "many legs") else 0.0 * facing.forward
-    rises = {k: [float(p @ (body.up + 2.0 * ahead)) for p in list_places_below(body, k)] for k in starts}
-    begin = {k: float(body.parts[k].place @ (body.up + 2.0 * ahead)) for k in starts}
+    rises = {k: [float(p @ (body.up + AHEAD_WEIGHT * ahead)) for p in list_places_below(body, k)] for k in starts}
+    begin = {k: float(body.parts[k].place @ (body.up + AHEAD_WEIGHT * ahead)) for k in starts}
     best = max(starts, key=lambda k: max(rises[k]), default=None)
-    if best is None or max(rises[best]) - begin[best] < -0.02 * stance.height:
+    if best is None or max(rises[best]) - begin[best] < LEAST_HEAD_RISE * stance.height:
         return {}
-    if body.height(body.parts[best].place) < stance.floor + 0.4 * stance.height:
+    if body.height(body.parts[best].place) < stance.floor + LEAST_NECK_HEIGHT * stance.height:
         return {}
     chain = follow_middle(body, symmetry, best)
-    if len(chain) > 4 and kind in ("quadruped", "many legs"):
+    if len(chain) > MOST_NECK_PARTS and kind in ("quadruped", "many legs"):
         return {}  # an arm on a back
     chain = end_at_head(body, chain, stance.height if kind in ("biped", "two arms") else np.inf)
     found: Found = {"head": (body.parts[chain[-1]].frame, 0.9 * sure, "the last part in the middle, above the rest")}
@@ -93,7 +99,7 @@ def read_head(
 def end_at_head(body: Body, chain: list[int], height: float) -> list[int]:
     """Drop the parts beyond a head: those without mass, and the bone that ends at its crown."""
     heavy = max(body.parts[k].mass for k in chain)
-    while len(chain) > 1 and body.parts[chain[-1]].mass < 0.05 * heavy:
+    while len(chain) > 1 and body.parts[chain[-1]].mass < LEAST_HEAD_MASS * heavy:
         chain = chain[:-1]
     last = body.parts[chain[-1]]
     crown = measure_distance(last.place, body.parts[chain[-2]].place) if len(chain) > 2 else 0.0

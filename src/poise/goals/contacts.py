@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from poise.arrays import Floats
-from poise.kinematics.parts import find_place, find_rigid_parts
+from poise.kinematics.parts import find_place, find_rigid_parts, list_child_parts
 from poise.model import Model
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 from poise.model.memo import keep_with_model
@@ -43,18 +43,13 @@ def find_contacts(model: Model, support: str) -> list[Contact]:
     """Return the contact points of a support: frames and points on them."""
     frame = model.frame(support).name
     parts = find_rigid_parts(model)
-    below = {root for root in parts.values() if root is not None and parts[find_parent(model, root)] == parts[frame]}
+    below = list_child_parts(model, parts[frame])
     near = [name for name in model.frames if parts[name] == parts[frame] or parts[name] in below]
     candidates = [(name, np.zeros(3)) for name in near] + list(list_corners(model, set(near)))
     heights = [float(find_place(model, contact) @ model.up_direction) for contact in candidates]
     ground = min(heights) + LAYER * model.length
     lowest = [contact for contact, height in zip(candidates, heights, strict=True) if height <= ground]
     return drop_repeated(model, [(frame, np.zeros(3)), *lowest])
-
-
-def find_parent(model: Model, frame: str) -> str | None:
-    """Return the parent frame."""
-    return model.frame(frame).parent
 
 
 def drop_repeated(model: Model, contacts: Iterable[Contact]) -> list[Contact]:

@@ -7,7 +7,7 @@ import numpy as np
 from poise.arrays import Floats, Triple
 from poise.model import Model
 
-__all__ = ["Place", "find_place", "find_rigid_parts", "pick_frame"]
+__all__ = ["Place", "find_place", "find_rigid_parts", "list_child_parts", "pick_frame"]
 
 Place = tuple[str, Triple]  # a frame, and a point in its axes [m]
 
@@ -35,3 +35,9 @@ def find_rigid_parts(model: Model) -> dict[str | None, str | None]:
         moving = frame.joint is not None and model.joint(frame.joint).kind != "fixed"
         out[name] = name if moving else out[frame.parent]
     return out
+
+
+def list_child_parts(model: Model, root: str | None) -> set[str]:
+    """List the roots of the rigid parts that one joint connects to the part of a root; None is the fixed world."""
+    parts = find_rigid_parts(model)
+    return {own for own in parts.values() if own is not None and parts[model.frame(own).parent] == root}

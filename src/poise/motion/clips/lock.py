@@ -32,10 +32,9 @@ from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts, Place, find_kind, flag_contact
-from poise.motion.contact.rigid_places import MAX_PLACE_SHIFT, fit_places, measure_shift
+from poise.motion.contact.sole_places import MAX_PLACE_SHIFT, TiltedSoles, fit_places, measure_shift
 from poise.motion.contact.soles import measure_giant, measure_size
 from poise.motion.contact.standing_heights import find_heights_below, list_swinging
-from poise.motion.contact.tilt import TiltedSoles
 
 __all__ = ["lock", "lock_places"]
 

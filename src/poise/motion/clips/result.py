@@ -18,7 +18,7 @@ from poise.motion.clips.quality import Quality, quality
 from poise.motion.contact.body_floor import measure_body
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts, describe
-from poise.motion.contact.planted_soles import list_planted, measure_roll
+from poise.motion.contact.sole_places import list_planted, measure_roll
 from poise.solvers.time_step import bound_rates
 
 __all__ = ["Released", "Track", "list_holding"]

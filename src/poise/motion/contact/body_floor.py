@@ -26,6 +26,7 @@ from poise.limits.skeleton import BodyCapsule
 from poise.limits.support_points import PointClearance, SupportPoints, find_support_points, pair_points, thin_points
 from poise.model import Model
 from poise.model.memo import keep_with_model
+from poise.motion.contact.curves import spread_peaks
 from poise.motion.contact.ledger import Contacts, is_of_foot
 from poise.motion.contact.standing_heights import list_swinging
 
@@ -42,7 +43,6 @@ __all__ = [
     "measure_depth",
     "measure_heights",
     "measure_thickness",
-    "spread_peaks",
 ]
 
 SOLE_SHARE = 0.25  # of the height of a foot in the rest pose: its points below belong to the sole
@@ -123,16 +123,6 @@ def find_lift(free: Motion, size: float) -> Floats | None:
     usual = np.median(np.stack([padded[:-2], depths, padded[2:]]), axis=0)
     usual[[0, -1]] = np.minimum(depths[[0, -1]], depths[[min(1, len(depths) - 1), max(len(depths) - 2, 0)]])
     return np.maximum(spread_peaks(usual, max(1, round(LIFT_S * free.fps))), depths)
-
-
-def spread_peaks(heights: Floats, radius: int) -> Floats:
-    """Return a smooth curve that is nowhere lower: the largest value within `radius` frames, averaged over as many."""
-    radius = min(radius, len(heights))  # at very high frame rates
-    wide = np.pad(heights, 2 * radius, mode="edge")
-    top = np.lib.stride_tricks.sliding_window_view(wide, 2 * radius + 1).max(axis=1)
-    weights = np.hanning(2 * radius + 3)[1:-1]
-    out: Floats = np.convolve(top, weights / weights.sum(), mode="valid")
-    return out
 
 
 def make_floor_limits(clip: Motion, size: float, slack: float = SOLE_SLACK) -> tuple[Limit, ...]:

@@ -35,7 +35,7 @@ from poise.motion.clips.result import Track
 from poise.motion.clips.stream_solver import follow
 from poise.motion.clips.whole_clip import ClipGoal, convert_path, solve_whole
 from poise.motion.contact.ledger import Contact, Contacts
-from poise.motion.contact.planted_soles import hold_soles
+from poise.motion.contact.sole_places import hold_soles
 from poise.motion.contact.soles import find_soles
 from poise.motion.objects.grips import GraspScene, make_scene
 from poise.motion.objects.held_track import HeldTrack

@@ -19,7 +19,9 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
+from poise.motion.contact.curves import ease
 from poise.motion.contact.detector import FOOT_RULE, PAW_RULE, ContactDetector
+from poise.motion.contact.sole_places import find_stretch
 from poise.motion.contact.soles import measure_giant
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.footholds import Leg, PawRow, StreamFoothold, list_footholds, measure_apart
@@ -225,8 +227,7 @@ class StreamContacts:
 
     def _measure_left(self, frames: int) -> float:
         """Return the share of a difference that remains `frames` frames after a release."""
-        far = frames / (self.fade_frames + 1.0)
-        return 1.0 - far * far * (3.0 - 2.0 * far)
+        return 1.0 - ease(frames / (self.fade_frames + 1.0))
 
     def _take(self, hold: StreamFoothold, i: int) -> None:
         """Begin a contact at the point's current position; it continues down at its current speed."""
@@ -282,12 +283,7 @@ class StreamContacts:
             far = self.apart.get((hold.name, other.name))
             if far is None or other.place is None or hold.place is None:
                 continue
-            way = hold.place - other.place
-            rise = float(way @ self.up)
-            level = way - rise * self.up
-            length, wanted = float(np.linalg.norm(level)), np.sqrt(max(far * far - rise * rise, 0.0))
-            if length > 1e-9:
-                hold.place = other.place + rise * self.up + level * (wanted / length)
+            hold.place = hold.place + find_stretch(other.place, hold.place, far, self.up)
 
 
 def settle(x: float, v: float, seconds: float, most: float, rate: float) -> tuple[float, float]:

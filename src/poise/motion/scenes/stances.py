@@ -14,6 +14,7 @@ import numpy as np
 from poise.anatomy import Edge, find_edges
 from poise.arrays import Floats
 from poise.kinematics import Motion
+from poise.motion.contact.curves import average
 from poise.motion.contact.ledger import Contact, Contacts, is_of_foot, move_contact
 from poise.motion.contact.scene import Scene
 
@@ -66,9 +67,7 @@ def place_contacts(scene: Scene, clip: Motion, ledger: Contacts) -> PlacedContac
 def smooth_lift(lift: Floats, fps: float) -> Floats:
     """Return a lift averaged over about `SMOOTH_S` before and after each frame."""
     radius = max(1, round(SMOOTH_S * fps))
-    weights = np.hanning(2 * radius + 3)[1:-1]
-    out: Floats = np.convolve(np.pad(lift, radius, mode="edge"), weights / weights.sum(), mode="valid")
-    return out
+    return average(np.pad(lift, radius, mode="edge"), radius)
 
 
 def part_stances(own: list[Contact]) -> list[list[Contact]]:

@@ -25,8 +25,8 @@ import numpy as np
 
 from poise.anatomy import ContactPoint, find_sole
 from poise.arrays import Floats, Triple
-from poise.goals.contacts import LAYER, find_parent
-from poise.kinematics.parts import Place, find_place, find_rigid_parts
+from poise.goals.contacts import LAYER
+from poise.kinematics.parts import Place, find_place, find_rigid_parts, list_child_parts
 from poise.model import Model
 from poise.model.geometry.solids import ORIGIN, make_triple
 from poise.rig.ends import is_machine
@@ -152,7 +152,7 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> RollingFoot:
     """
     parts = find_rigid_parts(model)
     own = str(parts[frame] or frame)
-    toes = find_toes(model, parts, own)
+    toes = find_toes(model, own)
     contacts = find_sole(model, own, toes)
     points: list[Place] = [(contact.frame, contact.point) for contact in contacts]
     is_point = count_above(model, own) < LEG_VELOCITIES
@@ -236,9 +236,8 @@ def find_upright(model: Model, own: str, ahead: Floats, q: Floats) -> Floats:
 
 def count_above(model: Model, frame: str) -> int:
     """Return the number of velocities that move a frame relative to the root of the body."""
-    names = {model.frame(name).joint for name in model.ancestors(frame)}
-    own = [joint for joint in model.joints if joint.name in names and joint.parent is not None and not joint.mimic]
-    return sum(joint.nv for joint in own if joint.kind != "free")
+    above = [joint for joint in model.joints_above(frame) if joint.parent is not None and not joint.mimic]
+    return sum(joint.nv for joint in above if joint.kind != "free")
 
 
 def guess_sole(model: Model, own: str, low: Place) -> list[Place]:
@@ -270,9 +269,9 @@ def measure_leg(model: Model, own: str) -> float:
     return 0.0
 
 
-def find_toes(model: Model, parts: dict[str | None, str | None], own: str) -> str | None:
+def find_toes(model: Model, own: str) -> str | None:
     """Return the frame of the only child part of a foot; None without one, or with several, such as claws."""
-    found = {root for root in parts.values() if root is not None and parts[find_parent(model, root)] == own}
+    found = list_child_parts(model, own)
     return found.pop() if len(found) == 1 else None
 
 

@@ -21,7 +21,7 @@ from poise.arrays import Floats
 from poise.goals import Reach
 from poise.kinematics import Motion
 from poise.motion.clips.whole_clip import ClipGoal
-from poise.motion.contact.body_floor import spread_peaks
+from poise.motion.contact.curves import ease, spread_peaks
 from poise.motion.contact.soles import measure_size
 from poise.motion.retargeting.bones import unit
 from poise.motion.retargeting.correspondence import CarryOver
@@ -221,7 +221,7 @@ def find_touches(carrying: CarryOver, T: Floats, size: float, fps: float, own_si
         near = np.clip((none * size - gaps) / ((none - full) * size), 0.0, 1.0)
         if not near.any():
             continue
-        weights = np.minimum(spread_peaks(near * near * (3.0 - 2.0 * near), max(1, round(FADE_S * fps))), 1.0)
+        weights = np.minimum(spread_peaks(ease(near), max(1, round(FADE_S * fps))), 1.0)
         place, line = (place_line(parts[name], T[:, carrying.at[parts[name].frame]]) for name in (hand, other))
         place, axis = place[:, 0], line[:, 1] - line[:, 0]
         shares = ((place - line[:, 0]) * axis).sum(axis=1) / np.maximum((axis * axis).sum(axis=1), 1e-12 * size**2)
