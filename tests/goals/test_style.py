@@ -128,7 +128,7 @@ def test_held_out_frames_look_like_the_clip(walk, style):
             errors += [np.linalg.norm(solution.pose.position(f) - model.fk(q, f)[:3, 3]) for f in others]
         return float(np.mean(errors))
 
-    assert measure(style) < 0.6 * measure(Rest())
+    assert measure(style) < 0.1 * measure(Rest())
     assert measure(style) < 0.01
 
 
@@ -212,7 +212,7 @@ def test_the_likeliest_pose_is_found_whatever_finds_it(what, walk, style):
         driver._focus(quick.q)
         costs = [driver._find_cost(np.array(found.q)) for found in (quick, slow)]
         assert quick.reached
-        assert costs[0] <= 1.02 * costs[1] + 1e-3
+        assert costs[0] <= 1.001 * costs[1] + 1e-6
 
 
 def test_a_call_in_continuous_mode_is_bounded_and_follows(walk, style):
@@ -292,7 +292,7 @@ def test_a_tracked_clip_looks_like_the_clips_and_is_smooth(walk, style):
     ]
     assert away[1] < 0.5 * away[0]
     assert styled.reached.sum() >= plain.reached.sum()
-    assert measure_roughness(styled.motion.q, model) < 2.0 * measure_roughness(truth.q, model)
+    assert measure_roughness(styled.motion.q, model) < 1.1 * measure_roughness(truth.q, model)
 
 
 @pytest.mark.slow
@@ -311,10 +311,10 @@ def test_a_stream_looks_like_the_clips_and_sees_nothing_ahead(walk, style, more)
         np.mean([np.linalg.norm(made.motion.positions(f) - truth.positions(f), axis=1).mean() for f in others])
         for made in (plain, styled)
     ]
-    assert away[1] < 0.4 * away[0]
+    assert away[1] < 0.3 * away[0]
     assert styled.reached.all()
     assert "style" not in styled.errors
-    assert measure_roughness(styled.motion.q, model) < 1.3 * measure_roughness(truth.q, model)
+    assert measure_roughness(styled.motion.q, model) < 1.1 * measure_roughness(truth.q, model)
     assert np.array_equal(stream((style, *more), 12).motion.q, styled.motion.q[:12])
 
 
