@@ -222,7 +222,7 @@ CALLS: dict[type[Exception], dict[str, Call | list[Call]]] = {
             HUMANOID, Balance([("hand_l", (0.01 * k, 0.0, 0.0)) for k in range(33)])
         ),
         "array of numbers": lambda: poise.solve(HUMANOID, Custom(lambda q: ["a", q], size=2)),
-        r"type Box\(size\) or Box\(center, size, rotation\)": Box,
+        r"type Box\(size\) or Box\(center, size, rotation\)": lambda: Box(*()),
         r"None, 3\) is neither form": lambda: Box((0, 0, 0), (1, 1, 1), None, 3),
         r"type Sphere\(radius\) or Sphere\(center, radius\)": lambda: Sphere(0.1, 0.2, 0.3),
         r"Sphere\(0.1, width=\) is neither form": lambda: Sphere(0.1, width=3),
@@ -277,9 +277,9 @@ CALLS: dict[type[Exception], dict[str, Call | list[Call]]] = {
         "joint kind": lambda: ModelBuilder().add_joint("s", None, "stretch"),
     },
     TypeError: {
-        "gain": lambda: LM(gain=0.5),
+        "gain": lambda: LM(**{"gain": 0.5}),
         r"Solver\(\) has no argument 'methd'; did you mean 'method'\?": lambda: poise.Solver(
-            PLANAR3, Reach(PLANAR3.frames[-1], (1, 0, 0)), methd="lm"
+            PLANAR3, Reach(PLANAR3.frames[-1], (1, 0, 0)), **{"methd": "lm"}
         ),
     },
     PoiseError: {
