@@ -128,7 +128,7 @@ def test_held_out_frames_look_like_the_clip(walk, style):
             errors += [np.linalg.norm(solution.pose.position(f) - model.fk(q, f)[:3, 3]) for f in others]
         return float(np.mean(errors))
 
-    assert measure(style) < 0.6 * measure(Rest())
+    assert measure(style) < 0.1 * measure(Rest())
     assert measure(style) < 0.01
 
 
@@ -171,7 +171,7 @@ def test_no_goal_of_any_body_is_worse_for_a_style(seed):
     assert served >= 2
 
 
-POSTURES = ("style", "blend", "beside rest", "blend beside mid range", "some joints")
+POSTURES = ("style", "blend", "with rest", "blend with mid range", "some joints")
 
 
 def take_pose(what, walk, style):
@@ -179,17 +179,17 @@ def take_pose(what, walk, style):
     model = walk.model
     bent = [p.replace({"spine_1": p.q[model.joint("spine_1").q] + 0.2}).q for p in walk[::4]]
     blend = Style.blend({style: 0.6, Style.fit(poise.Motion(model, bent), neighbours=12): 0.4})
-    beside = {
+    others = {
         "style": [style],
         "blend": [blend],
-        "beside rest": [style, Rest(weight=3.0)],
-        "blend beside mid range": [blend, MidRange(weight=0.5), Rest(walk.q[3], gains={"spine_1": 5.0})],
+        "with rest": [style, Rest(weight=3.0)],
+        "blend with mid range": [blend, MidRange(weight=0.5), Rest(walk.q[3], gains={"spine_1": 5.0})],
         "some joints": [style],
     }
     still = ("clavicle_l", "neck", "wrist_r", "ankle_l")
     names = [joint.name for joint in model.joints if joint.nv and not joint.name.startswith(still)]
     assert len(names) <= len([joint for joint in model.joints if joint.nv]) - 3
-    return beside[what], names if what == "some joints" else None
+    return others[what], names if what == "some joints" else None
 
 
 @pytest.mark.slow
@@ -212,7 +212,7 @@ def test_the_likeliest_pose_is_found_whatever_finds_it(what, walk, style):
         driver._focus(quick.q)
         costs = [driver._find_cost(np.array(found.q)) for found in (quick, slow)]
         assert quick.reached
-        assert costs[0] <= 1.02 * costs[1] + 1e-3
+        assert costs[0] <= 1.001 * costs[1] + 1e-6
 
 
 def test_a_call_in_continuous_mode_is_bounded_and_follows(walk, style):
@@ -292,12 +292,12 @@ def test_a_tracked_clip_looks_like_the_clips_and_is_smooth(walk, style):
     ]
     assert away[1] < 0.5 * away[0]
     assert styled.reached.sum() >= plain.reached.sum()
-    assert measure_roughness(styled.motion.q, model) < 2.0 * measure_roughness(truth.q, model)
+    assert measure_roughness(styled.motion.q, model) < 1.1 * measure_roughness(truth.q, model)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("beside", [(), (Rest(weight=0.1),)])
-def test_a_stream_looks_like_the_clips_and_sees_nothing_ahead(walk, style, beside):
+@pytest.mark.parametrize("more", [(), (Rest(weight=0.1),)])
+def test_a_stream_looks_like_the_clips_and_sees_nothing_ahead(walk, style, more):
     """One frame in, one frame out: a stream that ends sooner has the same frames."""
     model, truth = walk.model, walk[:29]
 
@@ -305,17 +305,17 @@ def test_a_stream_looks_like_the_clips_and_sees_nothing_ahead(walk, style, besid
         goals = [Reach(frame, truth.positions(frame)[:frames]) for frame in ("pelvis", *ASKED)]
         return poise.motion.track(model, [*goals, *postures], fps=truth.fps, mode="online", start=truth.q[0])
 
-    plain, styled = stream((), 29), stream((style, *beside), 29)
+    plain, styled = stream((), 29), stream((style, *more), 29)
     others = [frame for frame in OTHERS if frame in model.frames]
     away = [
         np.mean([np.linalg.norm(made.motion.positions(f) - truth.positions(f), axis=1).mean() for f in others])
         for made in (plain, styled)
     ]
-    assert away[1] < 0.4 * away[0]
+    assert away[1] < 0.3 * away[0]
     assert styled.reached.all()
     assert "style" not in styled.errors
-    assert measure_roughness(styled.motion.q, model) < 1.3 * measure_roughness(truth.q, model)
-    assert np.array_equal(stream((style, *beside), 12).motion.q, styled.motion.q[:12])
+    assert measure_roughness(styled.motion.q, model) < 1.1 * measure_roughness(truth.q, model)
+    assert np.array_equal(stream((style, *more), 12).motion.q, styled.motion.q[:12])
 
 
 def test_a_step_in_time_keeps_to_a_speed(walk, style):

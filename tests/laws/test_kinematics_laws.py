@@ -9,8 +9,17 @@ from hypothesis import strategies as st
 
 import poise
 from bodies import ALL_KINDS, EULER_ORDERS, models, random_model
-from differences import difference_quotient, numeric_jacobian
-from operations import OPERATIONS, REFERENCES, Case, Floats, close, values_for, without_mimics
+from operations import (
+    OPERATIONS,
+    REFERENCES,
+    Case,
+    Floats,
+    close,
+    difference_quotient,
+    numeric_jacobian,
+    values_for,
+    without_mimics,
+)
 from poise import Transform, textbook
 
 SEEDS = st.integers(0, 2**32 - 1)

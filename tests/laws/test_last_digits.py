@@ -46,10 +46,10 @@ def test_a_step_from_a_saddle_leads_on_whatever_the_last_digits(dt: float) -> No
     for _ in range(25):
         model, q, goal = draw_stretched_arm(rng)
         solver = poise.Solver(model, goal, limits=[Speed(2.0)])
-        told = [solver.step(at, dt) for at in (q, *(shake_start(q, rng, model) for _ in range(5)))]
-        goes_on = [CauseKind.ON_ITS_WAY in kinds(solution) for solution in told]
+        steps = [solver.step(at, dt) for at in (q, *(shake_start(q, rng, model) for _ in range(5)))]
+        goes_on = [CauseKind.ON_ITS_WAY in kinds(solution) for solution in steps]
         assert len(set(goes_on)) == 1
-        errors = [solution.errors["hand"][0] for solution in told]
+        errors = [solution.errors["hand"][0] for solution in steps]
         assert np.ptp(errors) <= 1e-6
         on_its_way += goes_on[0]
     assert 5 <= on_its_way < 25

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 import poise
 from bodies import EVERY_KIND, GIVEN_KINDS, GROWING_KINDS, models, random_model, random_path
-from differences import difference_quotient, numeric_jacobian
 from goal_bodies import random_body
 from goal_cases import CASES
-from operations import OPERATIONS, REFERENCES, Case, Floats, close
+from operations import OPERATIONS, REFERENCES, Case, Floats, close, difference_quotient, numeric_jacobian
 from poise import Solver, textbook
 
 SEEDS = st.integers(0, 2**32 - 1)

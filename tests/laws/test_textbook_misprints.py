@@ -24,7 +24,7 @@ def build_shoulder():
 
 
 def test_left_and_right_pseudoinverse_are_not_equal(redundant):
-    """Trap 1. Parent eq. 13 sets them equal; UCSD lists J*J = I beside JJ* = I."""
+    """Trap 1. Parent eq. 13 sets them equal; UCSD lists J*J = I next to JJ* = I."""
     j, _ = redundant
     right = textbook.right_pseudoinverse(j)
     np.testing.assert_allclose(j @ right, np.eye(3), atol=1e-12)

@@ -238,16 +238,16 @@ def write_srdf(path: Path, rng: np.random.Generator, share: float) -> None:
 
 def read_pairs(urdf: Path, srdf: Path, fixed: Iterable[str] = ()) -> Pairs:
     """The pairs of links that can collide as MoveIt reads them, with `fixed` joints locked too."""
-    robot, told = ET.parse(urdf).getroot(), ET.parse(srdf).getroot()
+    robot, listed = ET.parse(urdf).getroot(), ET.parse(srdf).getroot()
     part = {str(link.get("name")): str(link.get("name")) for link in robot.findall("link")}
     for joint in robot.findall("joint"):
         if joint.get("type") == "fixed" or joint.get("name") in fixed:
             ends = [joint.find(tag).get("link") for tag in ("child", "parent")]  # type: ignore[union-attr]
             old, new = (part[str(end)] for end in ends)
             part = {name: new if own == old else own for name, own in part.items()}
-    rows = {tag: {frozenset((row.get("link1"), row.get("link2"))) for row in told.findall(f"{tag}_collisions")}
+    rows = {tag: {frozenset((row.get("link1"), row.get("link2"))) for row in listed.findall(f"{tag}_collisions")}
             for tag in ("disable", "enable")}  # fmt: skip
-    silent = {row.get("link") for row in told.findall("disable_default_collisions")}
+    silent = {row.get("link") for row in listed.findall("disable_default_collisions")}
     solid = [str(link.get("name")) for link in robot.findall("link") if link.find("collision") is not None]
     both = {frozenset(pair) for pair in combinations(solid, 2) if part[pair[0]] != part[pair[1]]}
     return {pair for pair in both if pair not in rows["disable"] and (pair in rows["enable"] or not pair & silent)}

@@ -160,12 +160,12 @@ def test_an_srdf_overrides_the_automatic_pairs(tmp_path) -> None:
     model = poise.load(path)
     assert ("link0", "link2") in find_pairs(model, body_capsules(model), 0.0).left_out
     (tmp_path / "other.srdf").write_text(SRDF.format("arm", "link3"))
-    for beside in (poise.load(path), poise.load(path, srdf=tmp_path / "other.srdf")):
-        choice = find_pairs(beside, body_capsules(beside), 0.0)
+    for loaded in (poise.load(path), poise.load(path, srdf=tmp_path / "other.srdf")):
+        choice = find_pairs(loaded, body_capsules(loaded), 0.0)
         assert [pair for pair, why in choice.left_out.items() if "SRDF" in why] == [("link0", "link3")]
         assert set(choice.left_out) == {("link0", "link3"), *((f"link{k}", f"link{k + 1}") for k in range(3))}
         assert ("link0", "link2") in choice.touching
-        assert any("other.srdf" in note for note in beside.notes)
+        assert any("other.srdf" in note for note in loaded.notes)
     assert poise.load(path) != model
     (tmp_path / "other.srdf").write_text(SRDF.format("another", "link3"))
     assert poise.load(path) == model

@@ -10,6 +10,7 @@ from poise.anatomy import find_feet
 from poise.motion import contacts, retarget
 from poise.motion.contact.detector import ContactDetector
 from poise.motion.contact.level_soles import flag_level
+from poise.motion.contact.sole_places import find_stretch
 from poise.spatial import Rotation
 from walkers import make_machine
 from walks import make_walk, put_skate_in
@@ -151,3 +152,24 @@ def test_a_detector_returns_the_contacts_of_each_frame() -> None:
     detector = ContactDetector(1, 30.0, 1)
     seen = [detector.watch([[0.0, 0.0, 0.0]], [0.0], 1.0, [k < 3]) for k in range(5)]
     assert seen == [[False], [True], [True], [False], [False]]
+
+
+def test_a_foot_has_its_points_its_edges_and_its_links_by_side():
+    feet = {foot.side: foot for foot in find_feet(make_machine())}
+    assert set(feet) == {"l", "r"}
+    for side, foot in feet.items():
+        assert {point.name for point in foot.standing} == {f"heel_{side}", f"toe_{side}"}
+        assert [edge.name for edge in foot.edges] == [f"toe_{side}", f"heel_{side}"]
+        assert foot.lies
+        assert foot.ankle in foot.links
+        assert foot.knee not in foot.links
+    assert not any(foot.lies for foot in find_feet(make_machine(nods=True)))
+
+
+@pytest.mark.parametrize("far", [0.1, 0.25])
+def test_two_places_get_their_distance_by_a_level_shift(far):
+    up, first, second = np.array([0.0, 0.0, 1.0]), np.zeros(3), np.array([0.15, 0.05, 0.02])
+    shift = find_stretch(first, second, far, up)
+    assert shift @ up == 0.0
+    assert np.linalg.norm(second + shift) == pytest.approx(far)
+    assert not find_stretch(first, np.array([0.1, 0.0, 2.0 * far]), far, up).any()

@@ -1,5 +1,5 @@
 // interval_numbers.cpp: the claim of interval_numbers.h on random chains of every plan, some of them folded, with a free joint before or behind them. In a cell of the free joint, each joint
-// of each pose whose product is within the errors is at + rate t, off by at most what is told, in some branch; so it is in the part of the
+// of each pose whose product is within the errors is at + rate t, off by at most what is reported, in some branch; so it is in the part of the
 // cell where the branch may be inside. Where a branch is surely inside there is a pose of it. Cells that are half as wide are off by a quarter.
 // Prints of each plan: poses tried, those that no branch held, places that are sure, those where no pose is, branches that were compared
 // with half the cell, those that are off by more than 0.3 of it, and numbers that are none, or others in lanes.
@@ -21,7 +21,7 @@ using Leaf = FamilyLeaf<double, Flowing<double>>;
 
 struct Figures { int tried = 0, lost = 0, sure = 0, empty = 0, compared = 0, slow = 0, odd = 0; };
 
-// Folds a chain that has a wrist: in the pose its center stands on the second axis, or a millionth beside it, so that the lengths that decide are
+// Folds a chain that has a wrist: in the pose its center stands on the second axis, or a millionth next to it, so that the lengths that decide are
 // as good as nothing.
 void fold_chain(FamilyChain<double>& chain, const double* v) {
   if (chain.plan == PLAN_PLANAR || chain.plan == PLAN_GANTRY) return;

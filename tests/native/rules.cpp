@@ -103,7 +103,7 @@ template <class T> void factors(const char* name) {
               wrong_rank, name, square, name, int(solve_square(5, singular.data(), b.data())));
 }
 
-// `steps` of a rule on the small tree, towards a pose that is near, or far and beside a bound; the cost that is left, or
+// `steps` of a rule on the small tree, towards a pose that is near, or far and next to a bound; the cost that is left, or
 // infinity where a limit was broken
 template <class T> double run(int method, int limits, bool posture, bool far, int most) {
   const int steps = std::min(most, method == METHOD_GRADIENT || method == METHOD_TRANSPOSE ? 3000 : 60);
@@ -113,8 +113,8 @@ template <class T> double run(int method, int limits, bool posture, bool far, in
   std::vector<T> extra = zeros<T>(workspace_of_method(method, limits, m, n));
   T q[small_tree::n_q] = {0, 1, 0, 0, 0, 0, 0}, targets[24];
   T there[small_tree::n_q] = {T(0.5), 1, T(0.2), T(-0.1), T(0.3), T(0.7), T(0.1)};
-  const T beside[small_tree::n_q] = {T(1.9), 1, T(0.6), T(-0.5), T(0.4), T(1.45), T(0.195)};
-  for (int k = 0; far && k < small_tree::n_q; ++k) there[k] = beside[k];
+  const T at_bound[small_tree::n_q] = {T(1.9), 1, T(0.6), T(-0.5), T(0.4), T(1.45), T(0.195)};
+  for (int k = 0; far && k < small_tree::n_q; ++k) there[k] = at_bound[k];
   T wanted[small_tree::n_q] = {0, 1, 0, 0, 0, 0, 0}, gain[n] = {1, 1, 1, 1, 1, 1};
   quaternion_normalize(there + 1);
   SearchState<T> s{};

@@ -31,7 +31,7 @@ def test_every_joint_of_every_pose_within_the_errors_is_within_the_slack_of_a_br
     tried, lost, certain, odd = figures[plan]
     assert tried > 5000
     assert lost == 0
-    assert certain > tried // 4  # branches that exist for everything within the errors are told
+    assert certain > tried // 4  # branches that exist for everything within the errors are reported
     assert odd == 0  # no NaN, no negative slack
 
 

@@ -39,7 +39,7 @@ def test_real_robots(path: Path, closing_table: Callable[[str, str], None]) -> N
         TABLE[name_case(path)] = f"{len(model.joints):4d} joints {model.nv:4d} DOF   worst {worst:.1e}"
         assert worst < TOLERANCE
     rows = "\n".join(f"{name:60s} {row}" for name, row in TABLE.items())
-    closing_table("URDFs of example-robot-data beside Pinocchio", rows)
+    closing_table("URDFs of example-robot-data and Pinocchio", rows)
 
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14", "snake100", "humanoid", "quadruped", "hand"])

@@ -52,9 +52,9 @@ def list_figures(text: str) -> list[float]:
 @pytest.mark.parametrize(("name", "words"), list(read_golden()), ids=lambda x: "" if "\n" in x else x)
 def test_words_are_the_golden_ones(name: str, words: str) -> None:
     """`python tests/support/why_cases.py` rewrites the file; digits that are not shown may differ."""
-    told = tell_records() if name == "records" else tell(name)
-    assert NUMBER.sub("#", told) == NUMBER.sub("#", words)
-    assert list_figures(told) == pytest.approx(list_figures(words), rel=0.02, abs=2e-3)
+    text = tell_records() if name == "records" else tell(name)
+    assert NUMBER.sub("#", text) == NUMBER.sub("#", words)
+    assert list_figures(text) == pytest.approx(list_figures(words), rel=0.02, abs=2e-3)
 
 
 def test_the_golden_file_has_every_case() -> None:
@@ -73,9 +73,9 @@ def test_why_is_the_text_of_the_explanation(
     solutions: dict[str, poise.Solution], found: dict[str, Explanation]
 ) -> None:
     for name, solution in solutions.items():
-        told = solution.why()
-        assert told == str(found[name])
-        assert all(part.text in told for part in found[name].parts)
+        text = solution.why()
+        assert text == str(found[name])
+        assert all(part.text in text for part in found[name].parts)
         assert all(part.text for part in found[name].parts)
 
 

@@ -212,21 +212,21 @@ def test_of_several_misses_the_one_with_the_lowest_cost_comes_back() -> None:
 
 def test_a_batch_is_done_when_all_its_searches_are() -> None:
     model, T = find_miss(0)
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     searched: list[int] = []
     find = Guesses.find
 
     def watch(self: Guesses, *given: Any) -> Any:
-        searched.append(len(told))
-        assert all(done < rows for done, rows in told)
+        searched.append(len(reports))
+        assert all(done < rows for done, rows in reports)
         return find(self, *given)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Guesses, "find", watch)
-        poise.solve_batch(model, make_goal(T), np.tile(T, (3, 1, 1)), progress=lambda *x: told.append(x))
+        poise.solve_batch(model, make_goal(T), np.tile(T, (3, 1, 1)), progress=lambda *x: reports.append(x))
     assert len(searched) == 1
-    assert told[-1] == (3, 3)
-    assert told.count((3, 3)) == 1
+    assert reports[-1] == (3, 3)
+    assert reports.count((3, 3)) == 1
 
 
 def test_what_stands_beyond_the_frame_is_not_prepared_for() -> None:
@@ -272,17 +272,17 @@ def test_what_stands_on_the_way_is_heeded(leads: bool) -> None:
 def test_a_record_changes_no_bit_and_holds_every_search(seed: int) -> None:
     model, further = draw_general(seed), 0
     for T in draw_hard(seed):
-        plain, told = (poise.solve(model, make_goal(T), record=record) for record in (False, True))
-        np.testing.assert_array_equal(plain.q, told.q)
-        assert (plain.status, plain.steps, plain.searches) == (told.status, told.steps, told.searches)
-        history = told.history
+        plain, recorded = (poise.solve(model, make_goal(T), record=record) for record in (False, True))
+        np.testing.assert_array_equal(plain.q, recorded.q)
+        assert (plain.status, plain.steps, plain.searches) == (recorded.status, recorded.steps, recorded.searches)
+        history = recorded.history
         assert history is not None
-        assert sorted(set(history.search.tolist())) == list(range(1, told.searches + 1))
+        assert sorted(set(history.search.tolist())) == list(range(1, recorded.searches + 1))
         assert (np.diff(history.search) >= 0).all()
-        np.testing.assert_allclose(history.errors[-1, 0], told.errors["tool"], atol=1e-12)
+        np.testing.assert_allclose(history.errors[-1, 0], recorded.errors["tool"], atol=1e-12)
         assert len(history.cost) == len(history.damping) == len(history.q) == len(history)
         assert len(history.singular_values) == len(history)
-        further += told.searches > SEEDED
+        further += recorded.searches > SEEDED
     assert further >= 1
 
 

@@ -242,8 +242,8 @@ def bring_to_singular(model, q):
     for _ in range(40):
         J = model.jacobian(q, "tool")
         least = np.linalg.svd(J)[1][-1]
-        beside = [np.linalg.svd(model.jacobian(q + 1e-6 * e, "tool"))[1][-1] for e in np.eye(6)]
-        slope = (np.array(beside) - least) / 1e-6
+        ahead = [np.linalg.svd(model.jacobian(q + 1e-6 * e, "tool"))[1][-1] for e in np.eye(6)]
+        slope = (np.array(ahead) - least) / 1e-6
         q = q - 0.5 * least * slope / max(slope @ slope, 1e-3) if least > 1e-9 else q
     return q
 

@@ -7,10 +7,8 @@ import pytest
 
 import poise
 from poise import ModelBuilder, Solver, Status
-from poise.errors import InvalidValue
 from poise.goals import Orient, Reach, Rest
 from poise.methods import CCD, FABRIK, Sequential, TwoBone
-from poise.spatial import Rotation
 
 
 def build_chain(kind="ball", n=10, length=0.9, **options):
@@ -356,28 +354,3 @@ def test_new_targets_reach_every_part():
     solution = solver.solve(targets={"hand_l": (0.2, 1.0, 0.4)})
     assert solution.reached
     assert np.allclose(model.fk(solution.q, "hand_l")[:3, 3], (0.2, 1.0, 0.4), atol=1e-4)
-
-
-# ------------------------------------------------------------------------------------------------ refusals
-
-
-@pytest.mark.parametrize(
-    ("method", "body", "goals", "words"),
-    [
-        ("fabrik", "panda", [Orient("panda_hand_tcp", np.eye(3))], ["'panda_hand_tcp'", "rotation", "ccd"]),
-        ("ccd", "panda", [Reach("panda_hand_tcp", (0.4, 0, 0.4)), Rest()], ["'rest'", "posture", "lm"]),
-        ("two_bone", "panda", [Reach("panda_hand_tcp", (0.4, 0, 0.4))], ["limb", "panda_joint1", "ccd"]),
-        ("two_bone", "humanoid", [Reach("hand_l", (0, 1, 0)), Reach("thumb_l", (0, 1, 0))], ["share", "'wrist_l'"]),
-        ("two_bone", "humanoid", [Orient("hand_l", Rotation.identity())], ["rotation", "'hand_l'"]),
-        (
-            "ccd",
-            "panda",
-            [Reach("panda_hand_tcp", (0.4, 0, 0.4)), Reach("panda_link4", (0, 0, 0), priority=1)],
-            ["priority"],
-        ),
-    ],
-)
-def test_unsupported_problems_are_rejected_by_name(method, body, goals, words):
-    with pytest.raises(InvalidValue) as caught:
-        Solver(poise.load(body), goals, method=method)
-    assert all(word in str(caught.value) for word in words), caught.value

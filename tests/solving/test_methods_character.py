@@ -265,12 +265,11 @@ def test_every_newton_like_method_finds_the_valley(method, jacobian):
 
 
 def test_all_methods_at_once_need_no_bones():
-    found = methods.over(measure_valley, find_slope, [0.5, 0.5], method="all", max_steps=20000)
+    found = methods.over(measure_valley, find_slope, [0.5, 0.5], method="all", max_steps=2000)
     assert set(found) >= {*NEWTON_LIKE, "transpose", "gradient", "sdls"}
     assert not {"ccd", "fabrik", "two_bone"} & set(found)
-    assert all(
-        one.cost < methods.over(measure_valley, find_slope, [0.5, 0.5], max_steps=1).cost for one in found.values()
-    )
+    first = methods.over(measure_valley, find_slope, [0.5, 0.5], max_steps=1).cost
+    assert all(one.cost < first for one in found.values())
 
 
 def test_scipy_joins():

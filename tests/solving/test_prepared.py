@@ -191,7 +191,7 @@ def test_an_invalid_option_is_rejected_after_an_equal_valid_one(wrong):
 
 
 DEFAULTS = {option.name: option.default for option in fields(Options)}
-DOORS: dict[Any, set[str]] = {  # and what each of them has beside, or does not take
+DOORS: dict[Any, set[str]] = {  # and further arguments of each, and those that it does not take
     poise.solve: {"model", "goals", "start", "solutions", "turns"},
     poise.Solver: {"model", "goals"},
     poise.solve_batch: {

@@ -14,7 +14,7 @@ from poise.errors import InvalidValue
 from poise.goals import Custom, Goal, LookAt, Orient, Range, Reach, Rest
 from poise.limits import Clearance, Coupled
 from poise.methods import DLS
-from poise.reach.distinct import TURN, find_periods
+from poise.reach.distinct import TURN, DistinctAnswers, Measure, find_periods
 
 MODEL = poise.load("panda")
 TOOL = MODEL.frames[-1]
@@ -221,6 +221,15 @@ def test_lists_of_a_closed_form_have_no_answer_twice(name: str) -> None:
         listed = poise.solve(model, Reach(frame, T[row]), starts[row], solutions=32)
         assert count_alike([answer.q for answer in listed], model) == 0
         assert count_alike(batch.q[row][batch.reached[row]], model) == 0
+
+
+@pytest.mark.parametrize("order", [("near", "far"), ("far", "near")])
+def test_of_poses_that_are_whole_turns_apart_the_nearest_to_the_start_is_kept(order: tuple[str, str]) -> None:
+    poses = {"near": np.array([0.4, 1.0]), "far": np.array([0.4 + TURN, 1.0 - TURN])}
+    answers: DistinctAnswers[str] = DistinctAnswers(Measure(PLANAR), np.zeros(2))
+    for name in order:
+        answers.add(poses[name], name)
+    assert answers.sort() == ["near"]
 
 
 def test_the_nearest_turn_is_kept_and_no_answer_is_lost() -> None:

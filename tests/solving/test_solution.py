@@ -202,9 +202,9 @@ def test_a_solution_and_its_reasons_have_the_unit_of_the_file(units: str, size: 
     )
     named = "units" if units == "unknown" else units
     for text in (str(solution), solution.why()):
-        told = re.findall(r"\d (m|dm|cm|mm|um|nm|in|ft|units)\b", text)
-        assert told
-        assert set(told) <= ({"m", "mm", "um", "nm"} if units == "m" else {named}), text
+        shown = re.findall(r"\d (m|dm|cm|mm|um|nm|in|ft|units)\b", text)
+        assert shown
+        assert set(shown) <= ({"m", "mm", "um", "nm"} if units == "m" else {named}), text
     assert f"{size:.3g} {named}" in solution.why()  # what is missing: one link
 
 

@@ -187,9 +187,9 @@ def test_a_sliding_free_joint_is_reported_in_metres() -> None:
     model = put_on_rail(3.0, 9.0)
     q = np.array([7.0, 0.5, -1.2, 1.4, -0.8, 1.1, 0.3])
     answers = poise.solve_all(model, Reach("tool0", model.fk(q, "tool0")), q, samples=2)
-    told = [line for line in str(answers).splitlines() if "branch" in line]
-    assert len(told) == len(answers.arcs) > 0
-    assert all(line.endswith(" m") and "degrees" not in line for line in told)
+    lines = [line for line in str(answers).splitlines() if "branch" in line]
+    assert len(lines) == len(answers.arcs) > 0
+    assert all(line.endswith(" m") and "degrees" not in line for line in lines)
     assert all(arc.slides and f"{arc.low:.4f}" in str(arc) for arc in answers.arcs)
 
 
@@ -251,13 +251,13 @@ def test_excluded_poses_are_outside_by_more_than_rounding(kind: str) -> None:
     rng = np.random.default_rng(7)
     model = draw_arm(rng, kind, joints=7)
     corners = np.where(rng.random((20, 7)) < 0.5, model.lower, model.upper)
-    told = 0
+    listed = 0
     for T in shake(model.fk(corners, "tool"), rng, 1e-9, 1e-9):
         answers = poise.solve_all(model, Reach("tool", T), samples=1)
-        told += len(answers.excluded)
+        listed += len(answers.excluded)
         assert all(one.excess > 1e-9 for one in answers.excluded)
         assert not any(" by 0 " in line or " by -" in line for line in answers.why().splitlines())
-    assert told > 0
+    assert listed > 0
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import poise
-from poise.errors import InvalidValue, ModelMismatch, NameNotFound, ShapeMismatch
+from poise.errors import NameNotFound
 from poise.goals import Orient, Reach, Rest
-from poise.methods import DLS, Scipy
+from poise.methods import Scipy
 from poise.methods.scipy import LEAST_SQUARES, MINIMIZERS
 
 TCP = "panda_hand_tcp"
@@ -151,34 +151,8 @@ def test_quaternions_of_a_start_are_made_unit() -> None:
     assert np.linalg.norm(answer.q[3:7]) == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("refused", "error", "words"),
-    [
-        (lambda m: poise.solve(m, None), InvalidValue, "goals must be"),
-        (lambda _: Reach(TCP, np.eye(4), weight=(1, 1, 1)), ShapeMismatch, "give one or 6"),
-        (lambda _: Reach(TCP, (1e160, 0, 0)), InvalidValue, "below 1e"),
-        (lambda m: poise.solve(m, Reach(TCP, NEAR), seed=2**31), InvalidValue, "seed is"),
-        (lambda m: poise.solve(m, Reach(TCP, NEAR), time_limit="a"), InvalidValue, "time_limit is"),
-        (lambda m: poise.solve(m, Reach(TCP, NEAR), record="yes"), InvalidValue, "record is"),
-        (lambda m: poise.solve(m, Reach(TCP, NEAR), method=DLS), InvalidValue, r"write DLS\(\)"),
-        (lambda m: poise.Solver(m, Reach(TCP, NEAR)).solve(targets=[NEAR]), InvalidValue, "targets must be"),
-        (lambda m: poise.solve(m, Reach(TCP, NEAR), poise.Pose(poise.load("iiwa14"))), ModelMismatch, "iiwa14"),
-        (lambda m: poise.solve(m, Reach(TCP, NEAR, priority=1), method="lm"), None, ""),
-        (
-            lambda m: poise.solve(m, [Reach(TCP, NEAR), Reach("panda_link4", NEAR, priority=1)], method="dls"),
-            InvalidValue,
-            "one priority",
-        ),
-        (lambda m: poise.solve(m, Reach(TCP, NEAR), method=Scipy("trf"), time_limit=1.0), InvalidValue, "time_limit"),
-        (lambda m: poise.solve(m, [Reach(TCP, NEAR), Rest()], method=Scipy("trf")), InvalidValue, "posture"),
-    ],
-)
-def test_errors_name_the_argument(panda: poise.Model, refused: Any, error: type[Exception] | None, words: str) -> None:
-    if error is None:
-        refused(panda)
-        return
-    with pytest.raises(error, match=words):
-        refused(panda)
+def test_one_priority_of_any_number_suits_every_method(panda: poise.Model) -> None:
+    assert poise.solve(panda, Reach(TCP, NEAR, priority=1), method="lm").reached
 
 
 @pytest.mark.parametrize("optimizer", [*LEAST_SQUARES, *MINIMIZERS])
@@ -250,4 +224,4 @@ def test_a_limb_is_found_as_surely_wherever_it_hangs_on_a_body() -> None:
         batch = poise.solve_batch(model, Reach("sole", np.eye(4), tolerance=(1e-4, 1e-3)), targets)
         found.append((batch.reached.mean(), batch.searches.mean()))
     assert min(reached for reached, _ in found) == 1.0
-    assert found[1][1] < 1.5 * found[0][1]
+    assert found[1][1] < 1.2 * found[0][1]

@@ -20,7 +20,6 @@ from poise.goals import Align, Custom, Goal, LookAt, MidRange, OnPlane, Orient, 
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits import Box, Capsule, Clearance, Closed, Cone, Coupled, HalfSpace, Limit, Sphere
 from poise.native import core
-from strict_oracle import sliding_problem, strict_optimum
 from tiers import mostly_slow
 
 SLACK = 1e-9
@@ -264,10 +263,10 @@ def draw_style(scene: Scene, seed: int) -> Style:
 
 
 def add_style(scene: Scene, seed: int) -> Scene:
-    """The scene with a style strictly below its goals, beside another posture where it has one."""
+    """The scene with a style strictly below its goals, next to another posture where it has one."""
     posed = isinstance(scene.levels[-1][0], Rest)
-    goals, beside = (scene.levels[:-1], scene.levels[-1]) if posed else (scene.levels, ())
-    return replace(scene, levels=(*goals, (*beside, draw_style(scene, seed))))
+    goals, others = (scene.levels[:-1], scene.levels[-1]) if posed else (scene.levels, ())
+    return replace(scene, levels=(*goals, (*others, draw_style(scene, seed))))
 
 
 @pytest.mark.parametrize("limited", [False, True])
@@ -284,7 +283,7 @@ def test_a_style_costs_no_goal_anything(seed: int, limited: bool) -> None:
 
 @pytest.mark.slow
 def test_a_style_on_the_level_of_the_goals_would_cost_them_something() -> None:
-    """What the law is good for: it fails where frames to be like are rows beside the goals."""
+    """What the law is good for: it fails where frames to be like are rows next to the goals."""
     broken = 0
     for seed in range(200, 212):
         scene = draw_scene(seed, limited=False)
@@ -295,11 +294,11 @@ def test_a_style_on_the_level_of_the_goals_would_cost_them_something() -> None:
             return 0.1 * np.asarray(model.difference(mean, q))
 
         likeness = Custom(measure, size=model.nv, name="likeness")
-        alone, beside = (
+        alone, joined = (
             poise.solve(model, goals, scene.start, restarts=RESTARTS)
             for goals in (scene.levels[0], [*scene.levels[0], likeness])
         )
-        broken += any(beside.errors[name][0] > alone.errors[name][0] + SLACK * model.length for name in alone.errors)
+        broken += any(joined.errors[name][0] > alone.errors[name][0] + SLACK * model.length for name in alone.errors)
     assert broken >= 6
 
 
@@ -312,6 +311,8 @@ PROBLEMS = 60
 @pytest.mark.slow
 def test_strict_levels_find_the_lexicographic_optimum() -> None:
     """No level differs from its proved optimum by more than 1e-7 of a body length, and no rule is broken."""
+    from strict_oracle import sliding_problem, strict_optimum  # SciPy takes most of a short run under qemu
+
     for seed in range(PROBLEMS):
         problem = sliding_problem(seed)
         _, best = strict_optimum(problem.rules, problem.levels, problem.start)

@@ -264,7 +264,7 @@ def test_steps_in_time_that_lead_no_further() -> None:
 
 
 def test_a_stretched_arm_leaves_the_line_to_its_target() -> None:
-    """A saddle beside the end of a range: in the corner of a window one joint has to be let go."""
+    """A saddle next to the end of a range: in the corner of a window one joint has to be let go."""
     model, goal = build_two_links((0.0, 2.0), rest=(0.0, 1.0)), Reach("hand", (1.2, 0.0, 0.0))
     solver, q = poise.Solver(model, goal, limits=[Speed(2.0)]), np.zeros(2)
     assert kinds(solver.step(q, 0.05))[0] is CauseKind.ON_ITS_WAY
@@ -278,8 +278,8 @@ def test_the_value_of_a_freed_joint_is_reported_exactly() -> None:
     solution = poise.solve(model, Reach("hand", (0, 1, 0)), [0.0])
     (limit,) = solution.active_limits
     freed = WayOut(WayOutKind.WITHOUT_RANGE, limits=(limit,), numbers={"value": 3.64}, tried=True)
-    (told,) = say_ways_out(solution, [freed])
-    assert told.text.endswith(" (it would go to 3.64 rad (209 deg)).")  # -2.64 is out of range
+    (sentence,) = say_ways_out(solution, [freed])
+    assert sentence.text.endswith(" (it would go to 3.64 rad (209 deg)).")  # -2.64 is out of range
 
 
 def test_a_limit_that_the_freed_pose_keeps_is_not_blamed() -> None:

@@ -88,7 +88,7 @@ def test_an_argument_of_the_wrong_type_is_rejected_by_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", GOALS)
 @pytest.mark.parametrize(
-    ("argument", "value", "told"),
+    ("argument", "value", "words"),
     [
         ("weight", "high", "weight is 'high'; give one number"),
         ("weight", RAGGED, "weight is"),
@@ -101,11 +101,11 @@ def test_an_argument_of_the_wrong_type_is_rejected_by_name(name: str) -> None:
         ("name", 3, "name must be a non-empty string"),
     ],
 )
-def test_what_all_goals_have_is_checked_in_all_of_them(name: str, argument: str, value: Any, told: str) -> None:
+def test_what_all_goals_have_is_checked_in_all_of_them(name: str, argument: str, value: Any, words: str) -> None:
     _, goal = GOALS[name]()
     with pytest.raises(PoiseError) as caught:
         replace(goal, **{argument: value})
-    assert told in str(caught.value)
+    assert words in str(caught.value)
     assert str(caught.value).startswith(type(goal).__name__)
 
 
@@ -123,7 +123,7 @@ CALLS: dict[str, Any] = {
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "words"),
     [
         ({"max_iterations": 10}, "type max_steps=10."),
         ({"damping": 0.1}, "type method=poise.methods.DLS(damping=0.1)."),
@@ -133,13 +133,13 @@ CALLS: dict[str, Any] = {
     ],
 )
 def test_a_keyword_of_another_library_is_answered_with_what_to_type(
-    call: str, given: dict[str, Any], told: str
+    call: str, given: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(TypeError) as caught:
         CALLS[call](**given)
     assert isinstance(caught.value, PoiseError)
     assert str(caught.value).startswith(f"{call}() has no argument {next(iter(given))!r}; ")
-    assert told in str(caught.value)
+    assert words in str(caught.value)
 
 
 def test_every_advised_keyword_exists_and_no_advice_hides_one() -> None:
@@ -206,9 +206,9 @@ RADIANS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("kind", "options"), DEGREES, ids=str)
 def test_a_range_in_degrees_warns_with_the_correct_call(kind: str, options: dict[str, Any]) -> None:
-    with pytest.warns(UnitWarning, match=r"joint 'a': .*radians.*math\.radians") as told:
+    with pytest.warns(UnitWarning, match=r"joint 'a': .*radians.*math\.radians") as caught:
         build_joint(kind, **options)
-    assert all(one.filename == __file__ for one in told)
+    assert all(one.filename == __file__ for one in caught)
 
 
 @pytest.mark.parametrize(("kind", "options"), RADIANS, ids=str)
@@ -246,9 +246,9 @@ IN_DEGREES = np.array([0.0, -45.0, 0.0, -135.0, 0.0, 90.0, 45.0])
 
 
 def test_a_start_in_degrees_warns_with_the_correct_call() -> None:
-    with pytest.warns(UnitWarning, match=r"joint 'panda_joint2' is at -45.*math\.radians\(-45\).*deg2rad") as told:
+    with pytest.warns(UnitWarning, match=r"joint 'panda_joint2' is at -45.*math\.radians\(-45\).*deg2rad") as caught:
         poise.solve(PANDA, REACH, IN_DEGREES)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     with pytest.warns(UnitWarning, match="radians"):
         poise.solve(PANDA, REACH, IN_DEGREES.tolist())
     with pytest.warns(UnitWarning, match="radians"):

@@ -15,10 +15,10 @@ import pytest
 import poise
 from bodies import build_elbow_arm, random_model
 from poise import ModelBuilder, Solver, find_singularities, textbook
-from poise.errors import InvalidModel, InvalidValue, NameNotFound, PoiseError, ShapeMismatch
+from poise.errors import InvalidModel, InvalidValue, ModelMismatch, NameNotFound, PoiseError, ShapeMismatch
 from poise.goals import Balance, CenterOfMass, Comfort, Custom, Orient, Range, Reach, Rest
 from poise.limits import Acceleration, Clearance, Cone, ConvexMesh, HalfSpace, HeightMap, PointCloud, Speed
-from poise.methods import CCD, DLS, LM, SDLS, SVD, Gradient, Halley, Inverse, Sequential, TwoBone
+from poise.methods import CCD, DLS, LM, SDLS, SVD, Gradient, Halley, Inverse, Scipy, Sequential, TwoBone
 from poise.model import Box, Capsule, Path, Sphere
 from poise.solvers import race
 from poise.spatial import Rotation, Transform, as_transform
@@ -30,6 +30,9 @@ PANDA = poise.load("panda")
 PLANAR2 = poise.load("planar2")
 PLANAR3 = poise.load("planar3")
 TREE = poise.load("tree30")
+TCP = "panda_hand_tcp"
+NEAR, BELOW = Reach(TCP, (0.4, 0.2, 0.5)), Reach("panda_link4", (0.4, 0.2, 0.5), priority=1)
+HAND_L = Reach("hand_l", (0, 1, 0))
 BENT, BEND = np.radians([30.0, 40.0, 50.0]), np.array([[0.0, 0, 0], [1, 0.4, 0], [2, -0.3, 0.5], [3, 0.2, 0.1]])
 HAND, BOTTLE = PANDA.fk(PANDA.rest, "panda_hand"), Capsule((0.0, 0.0, 0.05), (0.0, 0.0, 0.35), 0.03, name="bottle")
 
@@ -46,7 +49,26 @@ def draw_one(kind: str) -> poise.Model:
 
 Call = Callable[[], Any]
 CALLS: dict[type[Exception], dict[str, Call | list[Call]]] = {
+    ModelMismatch: {"iiwa14": lambda: poise.solve(PANDA, NEAR, poise.Pose(poise.load("iiwa14")))},
     InvalidValue: {
+        "goals must be": lambda: poise.solve(PANDA, None),
+        "below 1e": lambda: Reach(TCP, (1e160, 0, 0)),
+        "seed is": lambda: poise.solve(PANDA, NEAR, seed=2**31),
+        "time_limit is": lambda: poise.solve(PANDA, NEAR, time_limit="a"),
+        "record is": lambda: poise.solve(PANDA, NEAR, record="yes"),
+        r"write DLS\(\)": lambda: poise.solve(PANDA, NEAR, method=DLS),
+        "targets must be": lambda: poise.Solver(PANDA, NEAR).solve(targets=[(0.4, 0.2, 0.5)]),
+        "one priority": lambda: poise.solve(PANDA, [NEAR, BELOW], method="dls"),
+        "time_limit": lambda: poise.solve(PANDA, NEAR, method=Scipy("trf"), time_limit=1.0),
+        "posture": lambda: poise.solve(PANDA, [NEAR, Rest()], method=Scipy("trf")),
+        "'panda_hand_tcp' is a rotation goal.*ccd": lambda: Solver(PANDA, Orient(TCP, np.eye(3)), method="fabrik"),
+        "'rest' is a posture goal.*lm": lambda: Solver(PANDA, [NEAR, Rest()], method="ccd"),
+        "limb.*panda_joint1.*ccd": lambda: Solver(PANDA, NEAR, method="two_bone"),
+        "share.*'wrist_l'": lambda: Solver(HUMANOID, [HAND_L, Reach("thumb_l", (0, 1, 0))], method="two_bone"),
+        "'hand_l' is a rotation goal": lambda: Solver(
+            HUMANOID, Orient("hand_l", Rotation.identity()), method="two_bone"
+        ),
+        "priority": lambda: Solver(PANDA, [NEAR, BELOW], method="ccd"),
         "does not move": lambda: poise.ModelBuilder("x").add_joint("b", None, "fixed", locked=True),
         "True or False": lambda: poise.ModelBuilder("x").add_joint("b", None, "prismatic", locked="yes"),
         "order is": lambda: CCD(order="sideways"),
@@ -200,7 +222,7 @@ CALLS: dict[type[Exception], dict[str, Call | list[Call]]] = {
             HUMANOID, Balance([("hand_l", (0.01 * k, 0.0, 0.0)) for k in range(33)])
         ),
         "array of numbers": lambda: poise.solve(HUMANOID, Custom(lambda q: ["a", q], size=2)),
-        r"type Box\(size\) or Box\(center, size, rotation\)": Box,
+        r"type Box\(size\) or Box\(center, size, rotation\)": lambda: Box(*()),
         r"None, 3\) is neither form": lambda: Box((0, 0, 0), (1, 1, 1), None, 3),
         r"type Sphere\(radius\) or Sphere\(center, radius\)": lambda: Sphere(0.1, 0.2, 0.3),
         r"Sphere\(0.1, width=\) is neither form": lambda: Sphere(0.1, width=3),
@@ -255,9 +277,9 @@ CALLS: dict[type[Exception], dict[str, Call | list[Call]]] = {
         "joint kind": lambda: ModelBuilder().add_joint("s", None, "stretch"),
     },
     TypeError: {
-        "gain": lambda: LM(gain=0.5),
+        "gain": lambda: LM(**{"gain": 0.5}),
         r"Solver\(\) has no argument 'methd'; did you mean 'method'\?": lambda: poise.Solver(
-            PLANAR3, Reach(PLANAR3.frames[-1], (1, 0, 0)), methd="lm"
+            PLANAR3, Reach(PLANAR3.frames[-1], (1, 0, 0)), **{"methd": "lm"}
         ),
     },
     PoiseError: {
@@ -283,6 +305,7 @@ CALLS: dict[type[Exception], dict[str, Call | list[Call]]] = {
         "one position": lambda: run_loop(goals=Orient("tip", np.eye(3)), step=textbook.fabrik_step),
     },
     ShapeMismatch: {
+        "give one or 6": lambda: Reach(TCP, np.eye(4), weight=(1, 1, 1)),
         r"Transform\(wxyz, xyz\), or Transform\(Rotation.from_xyzw\(xyzw\), xyz\)": lambda: Reach(
             "panda_hand_tcp", (0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0)
         ),

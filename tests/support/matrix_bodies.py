@@ -45,6 +45,7 @@ SHOULDERS = {
 }
 RANGED = {"revolute": 1, "prismatic": 1, "screw": 1, "universal": 2, "euler": 3, "planar": 3, "translation3": 3}
 RANGED |= {"cylindrical": 2}  # kinds that take a range, and its width
+OPTIONS: dict[str, dict[str, Any]] = {"euler": {"order": "ZXY"}, "screw": {"pitch": 0.05}}
 AXES = np.eye(3)[[2, 1, 0, 1, 2, 0, 1, 2]]
 
 
@@ -93,7 +94,7 @@ def build_plan(name: str, plan: Sequence[str], bones: Sequence[bool], first: int
     parent = None
     for k, planned in enumerate(plan):
         kind = "revolute" if planned == "mimic" else planned
-        options: dict[str, Any] = {"euler": {"order": "ZXY"}, "screw": {"pitch": 0.05}}.get(kind, {})
+        options = OPTIONS.get(kind, {})
         if kind in ("revolute", "continuous", "prismatic", "screw"):
             options = {**options, "axis": AXES[k]}
         if planned == "mimic":
@@ -119,9 +120,9 @@ def build_figure() -> poise.Model:
     builder = poise.ModelBuilder("figure")
     builder.add_joint("waist", None, "revolute", axis=(0, 0, 1), lower=-1.0, upper=1.0, mass=4.0, center=(0, 0, 0.2))
     for side, x in (("l", 0.2), ("r", -0.2)):
-        limb = {"mass": 1.0, "center": (0, 0, 0.15)}
+        limb: dict[str, Any] = {"mass": 1.0, "center": (0, 0, 0.15)}
         builder.add_joint(f"shoulder_{side}", "waist", "ball", offset=(x, 0, 0.4), **limb)
-        hinge = {"axis": (0, 1, 0), "lower": 0.0, "upper": 2.4}
+        hinge: dict[str, Any] = {"axis": (0, 1, 0), "lower": 0.0, "upper": 2.4}
         builder.add_joint(f"elbow_{side}", f"shoulder_{side}", "revolute", offset=(0, 0, 0.3), **hinge, **limb)
         builder.add_joint(f"wrist_{side}", f"elbow_{side}", "ball", offset=(0, 0, 0.3), mass=0.3)
         builder.add_frame(f"hand_{side}", f"wrist_{side}", (0, 0, 0.1))
