@@ -145,7 +145,12 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
         InvalidValue,
         "poise.load_motion('walk.bvh')",
     ),
-    ("retarget turned round", lambda: poise.retarget(ANY(HUMAN), HUMAN), InvalidValue, "and comes before the model"),
+    (
+        "retarget turned round",
+        lambda: poise.retarget(ANY(HUMAN), HUMAN),
+        InvalidValue,
+        "load_motion(path), before the model",
+    ),
     ("a clip to lock", lambda: poise.motion.lock(ANY("walk.bvh")), InvalidValue, "type: poise.load_motion('walk.bvh')"),
     (
         "a point for targets",
@@ -160,6 +165,9 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
         FormatError,
         "type poise.plot(thing, 'pose.pdf')",
     ),
+    ("no model", lambda: ANY(poise.solve)(REACH), PoiseError, "solve(model, goals) needs all of these values"),
+    ("no path", lambda: ANY(poise.save)(HUMAN), PoiseError, "save(thing, path) needs all"),
+    ("a body for a clip", lambda: poise.load_motion("panda"), FormatError, "is a built-in body, which has no motion"),
     ("a box of numbers", lambda: ANY(Box)(1, 2, 3), InvalidValue, "Box((1, 2, 3))"),
     ("half a capsule", lambda: ANY(Capsule)(0.1), InvalidValue, "type Capsule(radius, length) or Capsule(start, end"),
     ("a hinge", lambda: poise.ModelBuilder().add_joint("a", None, "hinge"), PoiseError, "Did you mean 'revolute'"),
@@ -215,6 +223,15 @@ def test_a_film_for_a_picture(tmp_path: Path, name: str) -> None:
     assert not list(tmp_path.iterdir())
     with pytest.raises(InvalidValue, match="a path must be"):
         poise.plot(motion, 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [("IK", "poise.solve(model, goals)"), ("Studio", "poise.studio.Studio(thing)"), ("load_bvh", "poise.load_motion")],
+)
+def test_a_name_of_another_library_is_answered_with_ours(name: str, typed: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f"type {typed}")):
+        getattr(poise, name)
 
 
 @pytest.mark.parametrize(
