@@ -143,3 +143,12 @@ def test_nodes_beside_the_skin_move_where_a_clip_moves_them(tmp_path: Path) -> N
     assert kinds == {"armature": "free", "hips": "ball", "upper": "free", "lower": "ball"}
     last = posed(file.json, {(0, "translation"): [3, 0, 0], (1, "rotation"): quaternion([0, 1, 0], 1.0)})
     assert off(motion.model, motion.q[-1], last) < 1e-6
+
+
+def test_a_single_clip_without_a_name_has_that_of_its_file(tmp_path: Path) -> None:
+    file = arm()
+    file.skin([1, 2, 3, 4])
+    file.clip("", [(2, "rotation", [0, 1], [quaternion([1, 0, 0], 0.3)] * 2, "LINEAR")])
+    path = file.glb(tmp_path / "stroll.glb")
+    assert any("1 clip: 'stroll'" in note for note in poise.load(path).notes)
+    assert len(poise.load_motion(path, clip="stroll"))
