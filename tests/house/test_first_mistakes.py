@@ -166,7 +166,6 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
         "type poise.plot(thing, 'pose.pdf')",
     ),
     ("no model", lambda: ANY(poise.solve)(REACH), PoiseError, "solve(model, goals) needs all of these values"),
-    ("no path", lambda: ANY(poise.save)(HUMAN), PoiseError, "save(thing, path) needs all"),
     ("a body for a clip", lambda: poise.load_motion("panda"), FormatError, "is a built-in body, which has no motion"),
     ("a box of numbers", lambda: ANY(Box)(1, 2, 3), InvalidValue, "Box((1, 2, 3))"),
     ("half a capsule", lambda: ANY(Capsule)(0.1), InvalidValue, "type Capsule(radius, length) or Capsule(start, end"),

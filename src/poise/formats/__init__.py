@@ -146,7 +146,6 @@ def load_motion(
     return motion
 
 
-@refuse_unknown
 def save(
     thing: Any,
     path: str | PathLike[str],
@@ -212,7 +211,7 @@ def warn_of_objects(thing: Any, module: Any) -> None:
     if isinstance(thing, Motion) and thing.objects and module.NAME != "glTF":
         names = ", ".join(repr(each.name) for each in thing.objects)
         text = f"{module.NAME} stores only the body, not {names}; save a .glb to keep both."
-        warnings.warn(text, FormatWarning, stacklevel=4)  # above the wrapper of `save`
+        warnings.warn(text, FormatWarning, stacklevel=3)
 
 
 def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
