@@ -21,7 +21,7 @@ from poise.model.memo import MemoTable
 from poise.native import core
 from poise.solvers.options import Options
 
-__all__ = ["check_awaited", "identify", "join_targets", "put_back", "read_options", "take"]
+__all__ = ["check_awaited", "copy_targets", "identify", "join_targets", "put_back", "read_options", "take"]
 
 MOST_READY = 16  # problems cached per model
 READY = MemoTable[Hashable, tuple[Options, core.Solver]]("prepared problems", MOST_READY)
@@ -106,3 +106,10 @@ def check_awaited(awaited: Iterable[str], targets: Mapping[str, Any]) -> None:
         if name not in targets:
             call = f"solver.solve(start, {{{name!r}: (x, y, z)}})"
             raise InvalidValue(f"goal {name!r} has no target; type Reach({name!r}, (x, y, z)), or {call}.")
+
+
+def copy_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the targets with copies of their arrays, which callers may change later."""
+    if not isinstance(targets, Mapping):
+        raise InvalidValue(f"targets must be {{goal name: target}}, such as {{'hand_l': (x, y, z)}}, not {targets!r}.")
+    return core.copy_targets(dict(targets))

@@ -25,7 +25,7 @@ from poise.solvers.drivers import prepare, prepare_limits
 from poise.solvers.guess_starts import MISSED, goes_further, guess_goals, list_starts, prepare_guesses
 from poise.solvers.limit_tables import find_timed, refuse_timed, replace_world
 from poise.solvers.options import Options, SolveOptions, show_options
-from poise.solvers.ready import check_awaited, identify, join_targets, put_back, read_options, take
+from poise.solvers.ready import check_awaited, copy_targets, identify, join_targets, put_back, read_options, take
 from poise.solvers.report.attainable import count_sizes
 from poise.solvers.report.history import History
 from poise.solvers.solution import Solution, make_solution
@@ -40,7 +40,6 @@ __all__ = ["Solver"]
 Out = TypeVar("Out")
 PROVED_GOALS = 4  # with more goals, the bounds of all pairs take so long that they are postponed until a miss
 _ARRAY = np.ndarray
-_copy = core.copy_targets
 
 
 class Solver:
@@ -367,13 +366,6 @@ def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], tar
     """Restore a solver from a pickle."""
     named = [replace(goal, name=name) for name, goal in goals.items()]
     return Solver(model, named, **options).with_targets(targets)
-
-
-def copy_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the targets with copies of their arrays, which callers may change later."""
-    if not isinstance(targets, Mapping):
-        raise InvalidValue(f"targets must be {{goal name: target}}, such as {{'hand_l': (x, y, z)}}, not {targets!r}.")
-    return _copy(dict(targets))
 
 
 def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], clock: Clock) -> Solution:
