@@ -25,6 +25,13 @@ ROOMS = (
 SEARCHED = (  # for a name that poise itself does not have
     *("goals", "limits", "methods", "model", "kinematics", "solvers", "answers", "batch", "errors", "textbook"),
 )
+SPOKEN = {  # names that other libraries have, or that are deeper in this one
+    **dict.fromkeys(("ik", "inverse_kinematics", "solve_ik", "compute_ik"), "poise.solve(model, goals)"),
+    **dict.fromkeys(("fk", "forward_kinematics"), "model.fk(q, frame)"),
+    **dict.fromkeys(("robot", "load_robot", "load_urdf", "load_model"), "poise.load(path)"),
+    **dict.fromkeys(("load_bvh", "load_clip", "animation"), "poise.load_motion(path)"),
+    "studio": "poise.studio.Studio(thing)",
+}
 
 
 def link_hooks() -> None:
@@ -35,7 +42,9 @@ def link_hooks() -> None:
 
 
 def find_elsewhere(name: str) -> str:
-    """Return which package has the name, in words; empty if none has."""
+    """Return which package has the name, or its equivalent, in words; empty if there is none."""
+    if name.lower() in SPOKEN:
+        return f"type {SPOKEN[name.lower()]}; "
     for room in () if name.startswith("_") else SEARCHED:
         if name in importlib.import_module(f"poise.{room}").__all__:
             return f"type poise.{room}.{name}, or: from poise.{room} import {name}. In poise itself "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from functools import wraps
-from inspect import signature
 from typing import Any, TypeVar
 
 from poise.errors import UnknownArgument
@@ -64,9 +64,10 @@ def refuse_unknown(function: _Function, *, caller: str = "") -> _Function:
         function: The function.
         caller: The name in the message, if users call it by another one.
     """
-    parameters = signature(function).parameters
+    parameters = inspect.signature(function).parameters
     known = dict.fromkeys(name for name in parameters if name != "self")
     placed = [each.name for each in parameters.values() if each.kind is not each.KEYWORD_ONLY]
+    needed = [name for name in placed if parameters[name].default is inspect.Parameter.empty]
 
     @wraps(function)
     def call(*args: Any, **given: Any) -> Any:
@@ -77,6 +78,9 @@ def refuse_unknown(function: _Function, *, caller: str = "") -> _Function:
         for name, value in given.items():
             if name not in known:
                 raise make_unknown_argument(caller or function.__name__, name, value, known)
+        if not given.keys() >= {*needed[len(args) :]}:
+            typed = f"{caller or function.__name__}({', '.join(name for name in needed if name != 'self')})"
+            raise UnknownArgument(f"{typed} needs all of these values; {len(args) + len(given)} were given.")
         return function(*args, **given)
 
     return call  # type: ignore[return-value]  # same parameters as the function

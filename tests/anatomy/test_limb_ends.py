@@ -14,6 +14,7 @@ from mjcf_files import load
 from poise import Model
 from poise.formats.plain_values import dump_model, parse_model
 from poise.formats.units import scale_model, with_up
+from poise.kinematics import Mirror
 from poise.model.derive import add_objects
 from poise.rig import Rig
 from recordings import write_lying
@@ -241,3 +242,9 @@ def test_a_gripper_is_the_hand(tmp_path: Path) -> None:
     for side, name in (("l", "left"), ("r", "right")):
         assert model.roles[f"hand_{side}"] == f"{name}_gripper_base"
         assert model.roles[f"wrist_{side}"] == f"{name}_a5"
+
+
+def test_a_dog_whose_feet_are_geoms_is_mirrored(tmp_path: Path) -> None:
+    model = make_dog(tmp_path, SOLIDS["sphere"][0], ("A1", "B2", "C3", "D4"))
+    pairs = Mirror(model).partners
+    assert pairs[model.roles["knee_fl"]] == model.roles["knee_fr"]

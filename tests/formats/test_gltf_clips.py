@@ -355,3 +355,12 @@ def test_a_packed_file_gives_its_body_and_says_how_to_unpack_its_clips(tmp_path:
     np.testing.assert_array_equal(model.fk(model.rest), plain.fk(plain.rest))
     with pytest.raises(FormatError, match=rf"packed by {name}; unpack the file"):
         poise.load_motion(tmp_path / "a.glb")
+
+
+def test_a_single_clip_without_a_name_has_that_of_its_file(tmp_path: Path) -> None:
+    file = arm()
+    file.skin([1, 2, 3, 4])
+    file.clip("", [(2, "rotation", [0, 1], [quaternion([1, 0, 0], 0.3)] * 2, "LINEAR")])
+    path = file.glb(tmp_path / "stroll.glb")
+    assert any("1 clip: 'stroll'" in note for note in poise.load(path).notes)
+    assert len(poise.load_motion(path, clip="stroll"))

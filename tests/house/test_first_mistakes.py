@@ -108,11 +108,13 @@ MISTAKES: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
     (lambda: poise.save(np.zeros(7), "q.npz"), InvalidValue, "type Pose(model, q)"),
     (lambda: poise.save(ARM, "arm.fbx"), FormatError, "Write a .glb, import it in Blender"),
     (lambda: poise.retarget(ANY("walk.bvh"), HUMAN), InvalidValue, "poise.load_motion('walk.bvh')"),
-    (lambda: poise.retarget(ANY(HUMAN), HUMAN), InvalidValue, "and comes before the model"),
+    (lambda: poise.retarget(ANY(HUMAN), HUMAN), InvalidValue, "load_motion(path), before the model"),
     (lambda: poise.motion.lock(ANY("walk.bvh")), InvalidValue, "type: poise.load_motion('walk.bvh')"),
     (lambda: Solver(ARM, REACH).solve(None, ANY((1, 2, 3))), InvalidValue, "{'hand_l': (x, y, z)}"),
     (lambda: poise.show("pose.html"), InvalidValue, "Type: show(thing, path)"),
     (lambda: poise.show(poise.Pose(ARM), "pose.pdf"), FormatError, "type poise.plot(thing, 'pose.pdf')"),
+    (lambda: ANY(poise.solve)(REACH), PoiseError, "solve(model, goals) needs all of these values"),
+    (lambda: poise.load_motion("panda"), FormatError, "is a built-in body, which has no motion"),
     (lambda: ANY(Box)(1, 2, 3), InvalidValue, "Box((1, 2, 3))"),
     (lambda: ANY(Capsule)(0.1), InvalidValue, "type Capsule(radius, length) or Capsule(start, end"),
     (lambda: poise.ModelBuilder().add_joint("a", None, "hinge"), PoiseError, "Did you mean 'revolute'"),
@@ -157,6 +159,15 @@ def test_a_film_for_a_picture(tmp_path: Path, name: str) -> None:
     assert not list(tmp_path.iterdir())
     with pytest.raises(InvalidValue, match="a path must be"):
         poise.plot(motion, 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [("IK", "poise.solve(model, goals)"), ("Studio", "poise.studio.Studio(thing)"), ("load_bvh", "poise.load_motion")],
+)
+def test_a_name_of_another_library_is_answered_with_ours(name: str, typed: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f"type {typed}")):
+        getattr(poise, name)
 
 
 @pytest.mark.parametrize(

@@ -216,10 +216,9 @@ def find_last(parts: list[BodyPart], middle: int, upper: int, end: Floats) -> tu
             break
         last = i
         group.append(parts[i])
-    if len(parts) == last + 2 and is_twist_hinge(
-        parts[-1], end - parts[-1].place
-    ):  # a flange, of which the hand is part
-        last += 1
+    tool, near = end - parts[-1].place, measure_distance(parts[-1].place, parts[last].place) < 0.35 * long
+    if len(parts) == last + 2 and near and np.linalg.norm(tool) > 0.01 * long and is_twist_hinge(parts[-1], tool):
+        last += 1  # a flange
     return last, (last + 1 if last + 1 < len(parts) else None)
 
 

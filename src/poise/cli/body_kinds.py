@@ -66,8 +66,10 @@ def say_reach(model: Model, joints: int) -> str:
 
 
 def measure_height(model: Model, motion: Motion | None) -> float:
-    """Return the height of a body at rest, or the largest in its motion [m], with the hulls of its shapes."""
-    q = model.rest[None] if motion is None else motion.q[:: max(1, len(motion) // 100)]
+    """Return the largest height of a body at rest and in its motion [m], with the hulls of its shapes."""
+    q = model.rest[None]
+    if motion is not None:
+        q = np.concatenate([q, motion.q[:: max(1, len(motion) // 100)]])
     world, solids = model.fk(q), find_convex_parts(model)
     points = [world[:, :, :3, 3]]
     for solid in solids.solids if solids is not None else ():

@@ -158,8 +158,6 @@ def read_file(file: str, chosen: dict[str, Any], clip: str | None, model: str | 
 
 def load_one_motion(file: str, chosen: dict[str, Any], clip: str | None, model: str | None) -> Motion:
     """Return the motion of a file."""
-    if file in poise.models.names():
-        raise FormatError("is a built-in body, which has no motion; name a file with one, such as walk.bvh.", file)
     body = None if model is None else poise.load(model)
     which = int(clip) if clip is not None and clip.isdecimal() else clip
     return poise.load_motion(file, scale=chosen["scale"], up=chosen["up"], clip=which, model=body)

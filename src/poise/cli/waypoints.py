@@ -51,7 +51,8 @@ def read_lines(path: Path) -> list[tuple[int, list[str]]]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"is not a table of text: {error}.", str(path)) from None
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
+        advice = "Write one: a line x,y,z, then the waypoints [m]."
+        raise FormatError(f"cannot be read: {error.strerror}. {advice}", str(path)) from None
 
 
 def read_row(path: Path, line: int, row: list[str], count: int, places: list[int]) -> Floats:

@@ -138,7 +138,10 @@ def load_motion(
         MissingExtra: The reader needs a package that is not installed; the message has the command.
     """
     options = check_options(ReadOptions(scale=scale, up=up, clip=clip, model=model, keep_rest=keep_rest))
-    motion = read(Source.open(convert_path(path)), "read_motion", options)
+    text = convert_path(path)
+    if text in models.names():
+        raise FormatError("is a built-in body, which has no motion; name a file with one, such as walk.bvh.", text)
+    motion = read(Source.open(text), "read_motion", options)
     assert isinstance(motion, Motion)
     return motion
 

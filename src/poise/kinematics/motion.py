@@ -227,6 +227,9 @@ def check_motion(clip: object) -> None:
     """Raise `InvalidValue` for anything but a motion with frames, with the call to type."""
     if isinstance(clip, Motion) and len(clip):
         return
-    hints = {str: f"; type: poise.load_motion({clip!r})", Model: ", and comes before the model"}
+    hints = {
+        str: f"; type: poise.load_motion({clip!r})",
+        Model: "; type: poise.load_motion(path), before the model if both are given",
+    }
     given = repr(clip) if isinstance(clip, (Motion, str)) else f"of type {type(clip).__name__}"
     raise InvalidValue(f"clip is {given}; it must be a poise.Motion with a frame{hints.get(type(clip), '')}.")

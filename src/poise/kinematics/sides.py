@@ -25,7 +25,7 @@ def search_pairs(model: Model) -> dict[str, str]:
     """Pair the frames by name, or by role if their names have no side."""
     pairs = {name: find_other_side(name, model.frames) or name for name in model.frames}
     for one, other in pair_by_roles(model):
-        if pairs[one] == one and pairs[other] == other and one != other:
+        if one != other and pairs.get(one) == one and pairs.get(other) == other:  # listed, and in the middle by name
             pairs[one], pairs[other] = other, one
     return pairs
 

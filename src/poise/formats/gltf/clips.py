@@ -10,6 +10,7 @@ Before the first key and after the last one the value is constant.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,16 +84,20 @@ class Keyframes:
 
 
 def read_clips(document: Document) -> list[GltfAnimation]:
-    """Read all animations and check their channels; `read_keys` reads the numbers later."""
-    clips = []
-    for i, item in enumerate(document.read_items("animations")):
+    """Read all animations and check their channels; `read_keys` reads the numbers later.
+
+    A single one without a name has that of its file.
+    """
+    clips, items = [], document.read_items("animations")
+    for i, item in enumerate(items):
         name = item.get("name", "")
         if not isinstance(name, str):
             raise document.fail(f"animations[{i}].name", f"is {name_kind(name)}; it must be text.")
         channels = read_channels(document, item, f"animations[{i}]")
         fps = read_own_extras(item).get("fps")
         stated = float(fps) if isinstance(fps, (int, float)) and 0 < fps < 1e6 else None
-        clips.append(GltfAnimation(i, name or f"clip_{i}", channels, stated))
+        unnamed = Path(document.source.path).stem if len(items) == 1 else f"clip_{i}"
+        clips.append(GltfAnimation(i, name or unnamed, channels, stated))
     return clips
 
 

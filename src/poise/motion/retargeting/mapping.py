@@ -240,7 +240,7 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
                 )
             raise InvalidValue(
                 f"retargeting needs bodies with two legs, or a target with two arms, and {body.name!r} has no two "
-                f"known legs: {what}. Give its roles with model.with_roles, or a mapping."
+                f"known legs: {what}. Choose another body, or give its roles with model.with_roles, or a mapping."
             )
     return pair_roles(moving, model, MAPPED)
 
