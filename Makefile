@@ -77,12 +77,14 @@ quick: $(STAMPS)/peers $(STAMPS)/test
 	$(PARALLEL) -m "not timing and not slow and not long" --hypothesis-profile=quick $(ARGS)
 
 # Tests in a browser wait most of the time, so they run next to the others, in a process of their own. If ARGS selects no
-# test of one part, pytest exits with 5. The summary comes last. $(1) is a marker expression.
+# test of one part, pytest exits with 5. The summary comes last. $(1) is a marker expression, $(2) and $(3) are the files without
+# and in a browser: collecting all files would take long.
 COLOR = $(if $(MAKE_TERMOUT),--color=yes)
-IN_BROWSER = $(or $(ARGS),$(shell grep -rl --include='test_*.py' 'mark\.browser' tests | sort))  # collecting all would take long
+IN_BROWSER = $(shell grep -rl --include='test_*.py' 'mark\.browser' tests | sort)
+LONG_FILES = $(sort $(shell sed -n 's/^[0-9]* \([^:]*\).*/\1/p' tests/long_tests.txt))
 TESTS = set -o pipefail; failed=0; mkdir -p build; \
-  $(BIN)/python -m pytest $(COLOR) -m "browser and not timing and $(1)" $(IN_BROWSER) >build/browser.log 2>&1 & browser=$$!; \
-  $(PARALLEL) $(COLOR) -m "not browser and not timing and $(1)" $(ARGS) 2>&1 | tee build/test.log || test $$? -eq 5 || failed=1; \
+  $(BIN)/python -m pytest $(COLOR) -m "browser and not timing and $(1)" $(or $(ARGS),$(3)) >build/browser.log 2>&1 & browser=$$!; \
+  $(PARALLEL) $(COLOR) -m "not browser and not timing and $(1)" $(or $(ARGS),$(2)) 2>&1 | tee build/test.log || test $$? -eq 5 || failed=1; \
   wait $$browser || test $$? -eq 5 || failed=1; cat build/browser.log; \
   echo; grep -hE '^[^a-zA-Z]*(FAILED|ERROR) ' build/test.log build/browser.log; \
   echo "Tests:            $$(tail -n 1 build/test.log)"; echo "Tests in a browser: $$(tail -n 1 build/browser.log)"; exit $$failed
@@ -91,7 +93,7 @@ test test-long: SHELL := /bin/bash
 # The packages of the tests are installed while the compiler works.
 test:
 	@$(MAKE) --no-print-directory -j2 test-ready
-	@$(call TESTS,not long)
+	@$(call TESTS,not long,tests,$(IN_BROWSER))
 
 # Everything: the tests above, those of tests/long_tests.txt, and a few laws on the other processor.
 test-all: test
@@ -101,7 +103,7 @@ test-all: test
 # Long tests compare instruction levels and solve in pages: they need a build with the baseline, the module of pages, and Node.
 HAS_WASI := $(and $(wildcard /usr/lib/wasm32-wasi/libc++.a),$(shell command -v clang++),$(shell command -v wasm-ld))
 test-long: $(STAMPS)/levels $(STAMPS)/test $(STAMPS)/chromium $(if $(HAS_WASI),wasm-quick,wasm)
-	@export POISE_NEEDS_WASM=1; $(call TESTS,long)
+	@export POISE_NEEDS_WASM=1; $(call TESTS,long,$(LONG_FILES),$(filter $(LONG_FILES),$(IN_BROWSER)))
 
 .PHONY: test-ready test-long
 test-ready: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium

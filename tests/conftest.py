@@ -114,6 +114,7 @@ def shared_page(browser: Any, shared_studio: Any) -> Any:
 def studio(shared_studio: Any) -> Any:
     """The shared studio with a new humanoid; files of tests without a browser have studios of their own."""
     shared_studio.show("humanoid")
+    shared_studio.puppet.reset()
     return shared_studio
 
 

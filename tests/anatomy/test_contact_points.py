@@ -1,4 +1,4 @@
-"""Contact points: on the sole of the foot and in the hand, from solids, from meshes, from bones."""
+"""Contact points of feet: edges, heels and toes, on soles of every shape."""
 
 from __future__ import annotations
 
@@ -9,16 +9,22 @@ import numpy as np
 import pytest
 
 import poise
+from figures import UP, Figure, Proportions
 from known_bodies import Maker, Plan, scramble
 from poise.anatomy import ContactPoint
+from poise.anatomy.contacts import find_edge_middle, map_into
+from poise.anatomy.parts import list_parts
+from poise.anatomy.stance_frames import stand_on
 from poise.model import Box, Model, Sphere
+from poise.model.derive import with_example_poses
+from poise.spatial import Rotation
 
 SIZE = np.array([0.24, 0.1, 0.04])  # of a foot [m]
 MIDDLE = np.array([0.05, 0.0, -0.06])  # of it, from the ankle
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * SIZE + MIDDLE
 
 
-def place(model: Model, contact: ContactPoint) -> np.ndarray:
+def place_point(model: Model, contact: ContactPoint) -> np.ndarray:
     """Where a contact point is in the rest pose."""
     T = model.fk(model.rest, contact.frame)
     where: np.ndarray = T[:3, :3] @ np.array(contact.point) + T[:3, 3]
@@ -29,10 +35,10 @@ def check_sole(model: Model, contacts: dict[str, ContactPoint], evidence: str) -
     """The points of a box for a foot, under the ankles of a made robot."""
     for side, sign in (("l", 1.0), ("r", -1.0)):
         ankle = np.array([0.0, sign * 0.1, 0.9 - 0.05 - 0.38 - 0.38])
-        toe, heel = (place(model, contacts[f"{name}_{side}"]) - ankle for name in ("toe", "heel"))
+        toe, heel = (place_point(model, contacts[f"{name}_{side}"]) - ankle for name in ("toe", "heel"))
         assert np.allclose(toe, (0.17, 0.0, -0.08))
         assert np.allclose(heel, (-0.07, 0.0, -0.08))
-        corners = [place(model, contacts[f"sole_{k}_{side}"]) - ankle for k in (1, 2, 3, 4)]
+        corners = [place_point(model, contacts[f"sole_{k}_{side}"]) - ankle for k in (1, 2, 3, 4)]
         around = ((0.17, 0.05), (0.17, -0.05), (-0.07, -0.05), (-0.07, 0.05))
         assert np.allclose(corners, [(x, y, -0.08) for x, y in around])
         assert {contacts[f"{name}_{side}"].evidence for name in ("toe", "heel", "sole_1")} == {evidence}
@@ -114,7 +120,7 @@ def test_a_ball_for_a_foot_is_one_point() -> None:
     assert found.kind == "quadruped"
     assert found["knee_fl"] == "a2"
     assert {name for name in found.contacts if name.endswith("fl")} == {"sole_1_fl"}
-    assert np.allclose(place(model, found.contacts["sole_1_fl"]), (0.2, 0.1, 0.0))
+    assert np.allclose(place_point(model, found.contacts["sole_1_fl"]), (0.2, 0.1, 0.0))
 
 
 def test_bones_have_a_heel_behind_the_ankle_and_a_toe_at_their_end() -> None:
@@ -122,11 +128,73 @@ def test_bones_have_a_heel_behind_the_ankle_and_a_toe_at_their_end() -> None:
     model, old = scramble(human, 4)
     contacts = poise.roles(model).contacts
     for side in "lr":
-        toe, heel = (place(model, contacts[f"{name}_{side}"]) for name in ("toe", "heel"))
+        toe, heel = (place_point(model, contacts[f"{name}_{side}"]) for name in ("toe", "heel"))
         assert np.linalg.norm(toe - human.fk(human.rest, f"toe_{side}")[:3, 3]) < 0.03
         assert np.linalg.norm(heel - human.fk(human.rest, f"heel_{side}")[:3, 3]) < 0.03
         assert old[contacts[f"toe_{side}"].frame] == f"ball_{side}"
         assert old[contacts[f"heel_{side}"].frame] == f"ankle_{side}"
-        palm = place(model, contacts[f"palm_{side}"])
+        palm = place_point(model, contacts[f"palm_{side}"])
         assert np.linalg.norm(palm - human.fk(human.rest, f"hand_{side}")[:3, 3]) < 0.05
     assert poise.roles(human).contacts["heel_l"] == ContactPoint("heel_l", "heel_l", (0.0, 0.0, 0.0), "frame")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_toes_are_ahead_of_heels_on_the_floor(seed: int) -> None:
+    model, _ = Figure(Proportions.draw(seed)).make()
+    contacts = poise.roles(model).contacts
+    floor = model.fk(model.rest)[:, 2, 3].min()
+    for side in "lr":
+        toe, heel = (place_point(model, contacts[f"{name}_{side}"]) for name in ("toe", "heel"))
+        assert toe[0] > heel[0]
+        assert toe[1] == pytest.approx(heel[1])
+        assert (toe[2], heel[2]) == pytest.approx((floor, floor))
+        assert contacts[f"toe_{side}"].evidence == "bones"
+
+
+@pytest.mark.parametrize("turn", [0.4, 2.0, -2.5])
+def test_contacts_turn_with_the_body(turn: float) -> None:
+    plain, turned = (Figure(turn=angle).make()[0] for angle in (0.0, turn))
+    about = Rotation.from_axis_angle((0.0, 0.0, 1.0), turn).matrix
+    contacts = poise.roles(turned).contacts
+    for name, contact in poise.roles(plain).contacts.items():
+        assert place_point(turned, contacts[name]) == pytest.approx(about @ place_point(plain, contact), abs=1e-9)
+
+
+def test_a_point_of_the_world_is_mapped_into_a_frame_and_back() -> None:
+    model = poise.load("humanoid")
+    body = list_parts(model, model.random(np.random.default_rng(0)), UP)
+    for frame in model.frames:
+        point = map_into(body, frame, np.array([0.3, -0.2, 0.5]))
+        T = body.places[frame]
+        assert T[:3, :3] @ point + T[:3, 3] == pytest.approx((0.3, -0.2, 0.5))
+
+
+def test_the_middle_of_an_edge_is_between_its_ends() -> None:
+    points = np.array([[0.0, -1.0, 0.0], [0.5, 0.2, 0.0], [1.0, 3.0, 0.0]])
+    assert find_edge_middle(points, np.array([0.0, 1.0, 0.0])) == pytest.approx((0.5, 1.0, 0.0))
+
+
+def test_a_sole_of_any_frame_is_found() -> None:
+    model, roles = Figure().make()
+    assert {p.name for p in poise.anatomy.find_sole(model, roles["foot_l"])} == {"heel_l", "toe_l"}
+    hand = poise.anatomy.find_sole(model, roles["hand_l"])
+    assert hand
+    assert {point.frame for point in hand} == {roles["hand_l"]}
+    with pytest.raises(poise.errors.NameNotFound):
+        poise.anatomy.find_sole(model, "tail")
+
+
+def test_the_frame_in_which_a_foot_stands_is_low_and_slow() -> None:
+    model, roles = Figure().make()
+    lifted = np.array(model.rest)
+    knee, hip = model.joint(roles["knee_l"]), model.joint(roles["hip_l"])
+    lifted[knee.q] = 1.2
+    lifted[hip.q] = (np.cos(0.4), 0.0, -np.sin(0.4), 0.0)
+    poses = [lifted, lifted, lifted, lifted, model.rest, model.rest]  # pairs: a frame, and the one after it
+    shown = with_example_poses(model, np.stack(poses))
+    body, rest = list_parts(shown, lifted, UP), list_parts(shown, model.rest, UP)
+    standing = stand_on(body, roles, roles["foot_l"])
+    assert standing.places[roles["foot_l"]] == pytest.approx(model.fk(model.rest, roles["foot_l"]))
+    assert stand_on(rest, roles, roles["foot_l"]) is rest
+    unshown = list_parts(model, lifted, UP)
+    assert stand_on(unshown, roles, roles["foot_l"]) is unshown

@@ -48,50 +48,25 @@ def test_mistakes_have_distinct_messages(number: int) -> None:
                 assert one.shape != other.shape or np.abs(one - other).max() > 10 * trial.tolerance
 
 
+POSE_BODY = (
+    "import poise\nfrom poise.goals import Reach\n\ndef pose_body(model, start, targets):\n"
+    "    goals = [Reach(name, goal) for name, goal in targets.items()]\n"
+    "    places = {name: goal[None] for name, goal in targets.items()}\n    return "
+)
+FIND_ANGLES = (
+    "from poise import methods\n\ndef find_angles(position, jacobian, angles, goal):\n"
+    "    return methods.over(lambda q: position(q) - goal, jacobian, angles).x\n"
+)
+DAMPED_STEP = (
+    "from poise import textbook\n\ndef damped_step(jacobian, error, damping):\n"
+    "    return textbook.damped_inverse(jacobian, damping) @ error\n"
+)
 CHEATS = {
-    "poise.solve": (
-        14,
-        (
-            "import poise\nfrom poise.goals import Reach\n\ndef pose_body(model, start, targets):\n"
-            "    return poise.solve(model, [Reach(name, goal) for name, goal in targets.items()], start).q\n"
-        ),
-        "poise.solvers",
-    ),
-    "a Solver": (
-        14,
-        (
-            "import poise\nfrom poise.goals import Reach\n\ndef pose_body(model, start, targets):\n"
-            "    goals = [Reach(name, goal) for name, goal in targets.items()]\n"
-            "    return poise.Solver(model, goals).solve(start).q\n"
-        ),
-        "poise.solvers",
-    ),
-    "a batch": (
-        14,
-        (
-            "import poise\nfrom poise.goals import Reach\n\ndef pose_body(model, start, targets):\n"
-            "    goals = [Reach(name, goal) for name, goal in targets.items()]\n"
-            "    places = {name: goal[None] for name, goal in targets.items()}\n"
-            "    return poise.solve_batch(model, goals, places, start).q[0]\n"
-        ),
-        "poise.batch",
-    ),
-    "methods.over": (
-        8,
-        (
-            "from poise import methods\n\ndef find_angles(position, jacobian, angles, goal):\n"
-            "    return methods.over(lambda q: position(q) - goal, jacobian, angles).x\n"
-        ),
-        "poise.methods",
-    ),
-    "the textbook": (
-        6,
-        (
-            "from poise import textbook\n\ndef damped_step(jacobian, error, damping):\n"
-            "    return textbook.damped_inverse(jacobian, damping) @ error\n"
-        ),
-        "poise.textbook",
-    ),
+    "poise.solve": (14, POSE_BODY + "poise.solve(model, goals, start).q\n", "poise.solvers"),
+    "a Solver": (14, POSE_BODY + "poise.Solver(model, goals).solve(start).q\n", "poise.solvers"),
+    "a batch": (14, POSE_BODY + "poise.solve_batch(model, goals, places, start).q[0]\n", "poise.batch"),
+    "methods.over": (8, FIND_ANGLES, "poise.methods"),
+    "the textbook": (6, DAMPED_STEP, "poise.textbook"),
 }
 
 

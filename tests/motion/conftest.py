@@ -1,4 +1,4 @@
-"""What several files about objects use: a humanoid that lifts a box."""
+"""Fixtures of several files: the humanoid, a small one, and a humanoid that lifts a box."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from poise.motion import track
 @pytest.fixture(scope="module")
 def body():
     return poise.load("humanoid")
+
+
+@pytest.fixture(scope="module")
+def small():
+    return poise.load("humanoid", scale=0.6)
 
 
 @pytest.fixture(scope="module")

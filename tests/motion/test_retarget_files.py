@@ -28,11 +28,6 @@ def walk():
 
 
 @pytest.fixture(scope="module")
-def small():
-    return poise.load("humanoid", scale=0.6)
-
-
-@pytest.fixture(scope="module")
 def recording(walk, tmp_path_factory):
     """The text of the walk as BVH: its bones, and its rows."""
     path = tmp_path_factory.mktemp("clips") / "walk.bvh"

@@ -19,11 +19,6 @@ def walk():
 
 
 @pytest.fixture(scope="module")
-def small():
-    return poise.load("humanoid", scale=0.6)
-
-
-@pytest.fixture(scope="module")
 def stream(walk, small):
     return retarget(walk, small, mode="online")
 

@@ -114,11 +114,6 @@ PLACES = {
 }
 
 
-@pytest.fixture(scope="module")
-def small():
-    return poise.load("humanoid", scale=0.6)
-
-
 @pytest.fixture(scope="module", params=["stands", "lies"])
 def recording(request, tmp_path_factory):
     """A walk as BVH, its rest pose standing or not: its bones, its rows, and how many of its units a metre has."""

@@ -26,7 +26,8 @@ from walks import make_walk
 FPS, TCP, NAN, INF = 30.0, "panda_hand_tcp", float("nan"), float("inf")
 STILL, T, BOX = np.tile(np.eye(4), (3, 1, 1)), lift(), Box((0.3, 0.2, 0.2))
 GOAL = Reach("hand_l", (0.0, 1.0, 0.0))
-WRONG_CHANGES = ({999: GOAL}, {99.0: GOAL}, {"first": GOAL}, {}, None)
+WRONG_CHANGES: tuple[Any, ...] = ({999: GOAL}, {99.0: GOAL}, {"first": GOAL}, {}, None)
+WRONG_MAPPINGS: tuple[Any, ...] = (3, "auto", {}, [])
 WRONG_RATES = (0.0, -1.0, NAN, "fast", None)
 WRONG_POINTS = ((0, 0), "abc", None, (0, 0, NAN))
 WRONG_NAMES = (None, "", 3, ["hand_l"])
@@ -202,10 +203,7 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (lambda g: retarget(g.walk, g.body, mode="live"), InvalidValue, "mode"),
     (lambda g: retarget(g.walk, g.body, scale={"arms": -1.0}), InvalidValue, "arms"),
     (lambda g: retarget(g.walk, g.body, scale={"head": 1.0}), InvalidValue, "'head'"),
-    *(
-        (lambda g, wrong=wrong: retarget(g.walk, g.body, wrong), InvalidValue, "mapping")
-        for wrong in (3, "auto", {}, [])
-    ),
+    *((lambda g, wrong=wrong: retarget(g.walk, g.body, wrong), InvalidValue, "mapping") for wrong in WRONG_MAPPINGS),
     *((lambda g, wrong=wrong: retarget(g.walk, g.body, clearance=wrong), InvalidValue, SWITCH) for wrong in NO_SWITCH),
     (lambda g: retarget(g.walk, g.body, g.mapping.replace("chest", target="tail")), NameNotFound, "tail"),
     (lambda g: retarget(g.walk, g.body, turn_over(g.mapping)), InvalidValue, "upside down"),

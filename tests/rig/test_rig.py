@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from pinned_rigs import make_pinned_rig
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, NameNotFound
 from poise.goals import Balance, Rest
@@ -60,13 +61,6 @@ def wander(center: Floats, size: float, rng: np.random.Generator, frames: int) -
     return out
 
 
-def standing() -> poise.Rig:
-    rig = poise.Rig(poise.load("humanoid"))
-    rig.pin("foot_l")
-    rig.pin("foot_r")
-    return rig
-
-
 # ------------------------------------------------------------------------------------------ pins and drags
 
 
@@ -74,7 +68,7 @@ def standing() -> poise.Rig:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_pinned_feet_stay_and_no_joint_jumps_over_a_random_drag(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    rig = standing()
+    rig = make_pinned_rig()
     model, most = rig.model, bound(rig.model)
     feet = {foot: rig.state.transform(foot).matrix for foot in ("foot_l", "foot_r")}
     for point in wander(rig.state.transform("hand_r").translation, 0.4, rng, FRAMES):
@@ -109,7 +103,7 @@ def test_every_body_is_pinned_dragged_and_released(name: str) -> None:
 
 
 def test_a_far_target_is_reached_in_a_few_calls() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     target = (-0.35, 1.45, 0.35)
     calls = 0
     while calls == 0 or np.linalg.norm(rig.state.transform("hand_r").translation - target) > 1e-4:
@@ -121,7 +115,7 @@ def test_a_far_target_is_reached_in_a_few_calls() -> None:
 
 
 def test_a_dragged_transform_is_held_with_its_rotation() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     T = rig.state.transform("hand_l").matrix
     T[:3, 3] += (0.05, 0.2, 0.2)
     T[:3, :3] = T[:3, :3] @ poise.Rotation.from_vector((0.2, 0.1, -0.3)).matrix
@@ -131,14 +125,14 @@ def test_a_dragged_transform_is_held_with_its_rotation() -> None:
 
 
 def test_the_dragged_handle_is_served_before_other_reaches() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     apart = np.add(rig.state.transform("hand_l").translation, (0.9, 0.3, 0.0))
     rig.reach("hand_l", apart)  # out of reach together with the other
     target = np.add(rig.state.transform("hand_r").translation, (-0.6, 0.4, 0.2))
     for _ in range(30):
         rig.drag("hand_r", target)
     with_reach = float(np.linalg.norm(rig.state.transform("hand_r").translation - target))
-    alone = standing()
+    alone = make_pinned_rig()
     for _ in range(30):
         alone.drag("hand_r", target)
     assert with_reach < np.linalg.norm(alone.state.transform("hand_r").translation - target) + 1e-3
@@ -147,7 +141,7 @@ def test_the_dragged_handle_is_served_before_other_reaches() -> None:
 
 @pytest.mark.parametrize("down", [0.02, 0.03, 0.05, 0.06])
 def test_the_pelvis_goes_down_between_pinned_feet_and_comes_back(down: float) -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     feet = rig.state.transform("foot_l").matrix
     low = np.subtract(rig.state.transform("pelvis").translation, (0.0, down, 0.0))
     for _ in range(20):
@@ -160,7 +154,7 @@ def test_the_pelvis_goes_down_between_pinned_feet_and_comes_back(down: float) ->
 
 
 def test_a_dragged_pin_is_pinned_where_it_came_to() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     target = np.add(rig.state.transform("foot_r").translation, (-0.1, 0.15, 0.2))
     for _ in range(20):
         rig.drag("foot_r", target)
@@ -173,7 +167,7 @@ def test_a_dragged_pin_is_pinned_where_it_came_to() -> None:
 
 
 def test_a_dragged_handle_stays_until_it_is_released() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     target = np.add(rig.state.transform("hand_r").translation, (0.0, 0.3, 0.2))
     for _ in range(15):
         rig.drag("hand_r", target)
@@ -190,7 +184,7 @@ def test_a_dragged_handle_stays_until_it_is_released() -> None:
 
 
 def test_the_head_looks_and_the_hand_points() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     rig.look_at("head", (1.0, 1.2, 1.5))
     rig.look_at("hand_l", (1.0, 1.0, 1.5), "bone")
     rig.settle()
@@ -218,7 +212,7 @@ def test_balance_is_over_the_pinned_feet_and_can_be_disabled() -> None:
 
 
 def test_strength_is_continuous_from_free_to_full() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     start = rig.state.transform("hand_r").translation
     target = np.add(start, (-0.1, 0.3, 0.3))
     rig.reach("hand_r", target)
@@ -248,7 +242,7 @@ def test_the_rest_pose_is_the_start_by_default() -> None:
 
 
 def test_frozen_joints_do_not_change_by_one_bit() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     frozen = ("spine_1", "elbow_r", "pelvis")
     rig.freeze(*frozen)
     at = np.concatenate([np.arange(rig.model.nq)[rig.model.joint(name).q] for name in frozen])
@@ -308,7 +302,7 @@ def test_undo_restores_bits_and_redo_too() -> None:
 
 
 def test_reset_goes_to_the_beginning_and_can_be_undone() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     rig.drag("hand_r", (-0.3, 1.3, 0.3))
     q = rig.q
     rig.history.reset()
@@ -320,7 +314,7 @@ def test_reset_goes_to_the_beginning_and_can_be_undone() -> None:
 
 
 def test_a_pose_that_is_set_is_pinned_there() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     model = rig.model
     bent = rig.pose.replace({"knee_l": 1.0})
     rig.pose = bent
@@ -335,7 +329,7 @@ def test_a_pose_that_is_set_is_pinned_there() -> None:
 
 
 def test_the_same_calls_give_the_same_bits_whatever_was_done_and_undone() -> None:
-    plain, wild = standing(), standing()
+    plain, wild = make_pinned_rig(), make_pinned_rig()
     for i in range(20):
         wild.drag("hand_l", (0.5, 1.0 + 0.03 * i, 0.2))
     wild.history.undo()
@@ -348,7 +342,7 @@ def test_the_same_calls_give_the_same_bits_whatever_was_done_and_undone() -> Non
 
 
 def test_misuse_is_rejected_by_name() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     with pytest.raises(NameNotFound, match="no handle is called 'hand_x'"):
         rig.drag("hand_x", (0, 0, 0))
     with pytest.raises(NameNotFound, match="joint"):
@@ -377,7 +371,7 @@ def test_misuse_is_rejected_by_name() -> None:
 
 
 def test_a_handle_can_be_added_and_dragged() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     handle = rig.handles.add("fingertip_r", "fingertip_r")
     assert rig.handles["fingertip_r"] is handle
     target = np.add(rig.state.transform("fingertip_r").translation, (0.0, 0.2, 0.2))
@@ -387,7 +381,7 @@ def test_a_handle_can_be_added_and_dragged() -> None:
 
 
 def test_solvers_are_prepared_once_for_a_set_of_wishes() -> None:
-    rig = standing()
+    rig = make_pinned_rig()
     for i in range(10):
         rig.drag("hand_r", (-0.3, 1.0 + 0.01 * i, 0.3))
     for i in range(10):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from pinned_rigs import make_pinned_rig
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.model import Model
@@ -102,9 +103,7 @@ def test_knees_and_elbows_of_a_dragged_body_do_not_flip_with_or_without_poles() 
 
 
 def test_an_elbow_is_dragged_and_the_hand_stays() -> None:
-    rig = poise.Rig(poise.load("humanoid"))
-    rig.pin("foot_l")
-    rig.pin("foot_r")
+    rig = make_pinned_rig()
     hand = np.array([0.25, 1.2, 0.3])
     rig.reach("hand_l", hand)
     rig.settle()
@@ -138,9 +137,7 @@ def test_the_normal_is_kept_where_it_is_undefined_and_never_jumps() -> None:
 
 
 def reached_up() -> poise.Rig:
-    rig = poise.Rig(poise.load("humanoid"))
-    rig.pin("foot_l")
-    rig.pin("foot_r")
+    rig = make_pinned_rig()
     rig.blend("arm_r", 0.0)  # the angles that it has now are its own
     rig.reach("hand_r", (-0.3, 1.4, 0.35))
     rig.settle()
@@ -204,8 +201,7 @@ def test_frozen_joints_of_a_blended_limb_stay() -> None:
 
 
 def test_a_straight_leg_bends_again() -> None:
-    rig = poise.Rig(poise.load("humanoid"))
-    rig.pin("pelvis")
+    rig = make_pinned_rig("pelvis")
     hip = rig.model.fk(rig.q, "hip_r")[:3, 3]
     for _ in range(15):
         rig.drag("foot_r", np.add(hip, (0.0, -1.2, 0.3)))  # beyond its length

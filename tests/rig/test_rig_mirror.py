@@ -9,6 +9,7 @@ import pytest
 
 import poise
 from known_bodies import Maker, Plan, scramble
+from pinned_rigs import make_pinned_rig
 from poise.errors import InvalidValue
 from poise.kinematics import Mirror
 from poise.model import Model
@@ -51,8 +52,7 @@ def missed(rig: poise.Rig, handle: str) -> float:
 
 
 def test_mirror_swaps_pins_and_wishes() -> None:
-    rig = poise.Rig(poise.load("humanoid"))
-    rig.pin("foot_l")
+    rig = make_pinned_rig("foot_l")
     rig.look_at("head", (0.5, 1.4, 1.0))
     for _ in range(10):
         rig.drag("hand_r", (-0.4, 1.3, 0.3))
@@ -68,9 +68,7 @@ def test_mirror_swaps_pins_and_wishes() -> None:
 
 
 def test_a_symmetric_drag_moves_both_sides() -> None:
-    rig = poise.Rig(poise.load("humanoid"))
-    rig.pin("foot_l")
-    rig.pin("foot_r")
+    rig = make_pinned_rig()
     rig.symmetric = True
     for i in range(40):
         rig.drag("hand_l", (0.35, 0.9 + 0.015 * i, 0.3))
@@ -80,9 +78,7 @@ def test_a_symmetric_drag_moves_both_sides() -> None:
 
 
 def test_a_handle_is_mirrored() -> None:
-    rig = poise.Rig(poise.load("humanoid"))
-    rig.pin("foot_l")
-    rig.pin("foot_r")
+    rig = make_pinned_rig()
     rig.pin("pelvis")
     rig.pin("hand_l", (0.4, 1.2, 0.3))
     rig.settle()

@@ -1,4 +1,4 @@
-"""Strengths do not pop: the visible body moves with the strength, including 0 and 1, whatever else is held."""
+"""Strengths and blends move the body in proportion, and never by more than the bound of a frame."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import poise
+from pinned_rigs import make_pinned_rig
 
 Place = tuple[float, float, float]
 WISHES: dict[str, Callable[[poise.Rig], None]] = {
@@ -22,9 +23,7 @@ WISHES: dict[str, Callable[[poise.Rig], None]] = {
 
 def leaning(wish: str) -> poise.Rig:
     """Feet pinned, the body leaning after its right hand, and one more wish; at rest."""
-    rig = poise.Rig(poise.load("humanoid"))
-    rig.pin("foot_l")
-    rig.pin("foot_r")
+    rig = make_pinned_rig()
     first = rig.pose.position("hand_r")
     for share in np.linspace(0.0, 1.0, 60):
         rig.drag("hand_r", (1.0 - share) * first + share * np.array((-0.4, 0.5, 0.8)))
@@ -93,9 +92,7 @@ def test_half_of_a_strength_is_half_of_the_way(pins: tuple[str, ...]) -> None:
 @pytest.mark.slow
 def test_two_strengths_at_once() -> None:
     """Each is measured from the body that serves the other as it is served."""
-    rig = poise.Rig(poise.load("humanoid"))
-    rig.pin("foot_l")
-    rig.pin("foot_r")
+    rig = make_pinned_rig()
     rig.reach("hand_l", (0.5, 1.0, 0.6))
     rig.reach("hand_r", (-0.5, 1.0, 0.6))
     rig.settle()
@@ -108,12 +105,66 @@ def test_two_strengths_at_once() -> None:
 
 def test_the_mirror_image_goes_on_alike() -> None:
     """Half of a wish is half of it on the other side too."""
-    rig = poise.Rig(poise.load("humanoid"))
-    rig.pin("foot_l")
-    rig.pin("foot_r")
+    rig = make_pinned_rig()
     rig.reach("hand_l", (0.5, 1.2, 0.4))
     rig.strength("hand_l", 0.5)
     rig.settle()
     rig.mirror()
     before = rig.pose.position("hand_r")
     assert max(np.linalg.norm(rig.update().position("hand_r") - before) for _ in range(20)) < 0.015
+
+
+BOUND = 0.2 + 1e-9  # radians; the root's slides are in metres, of a body longer than 1 m
+
+
+def held_rig(place: tuple[float, float, float]) -> poise.Rig:
+    """Feet pinned, the left hand dragged to a place and settled there."""
+    rig = make_pinned_rig()
+    for share in np.linspace(0.0, 1.0, 50):
+        rig.drag("hand_l", np.array([0.25, 1.0, 0.25]) * (1.0 - share) + share * np.array(place))
+    rig.settle(60)
+    return rig
+
+
+def blend_motion(rig: poise.Rig, shares: list[float]) -> tuple[float, float]:
+    """The largest blend_motion of the hand [m] and of a joint [rad] in a frame, over shares frame by frame."""
+    seen = [rig.q]
+    for share in shares:
+        rig.blend("arm_l", share)
+        seen.append(rig.update().q)
+    hand = [rig.model.fk(q, "hand_l")[:3, 3] for q in seen]
+    joint = max(float(np.abs(rig.model.difference(a, b)).max()) for a, b in itertools.pairwise(seen))
+    return max(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(hand)), joint
+
+
+def list_shares(step: float) -> list[float]:
+    """From 1 to 0 and, after a while, back to 1."""
+    shares = np.linspace(1.0, 0.0, round(1.0 / step) + 1).tolist()
+    return [*shares, *[0.0] * 10, *reversed(shares)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [(0.75, 1.3, 0.25), (0.2, 1.7, 0.3), (0.5, 1.1, 0.5)])
+def test_motion_goes_with_the_share(place: tuple[float, float, float]) -> None:
+    coarse, fine = (blend_motion(held_rig(place), list_shares(step)) for step in (0.05, 0.0125))
+    assert coarse[0] < 0.05
+    assert coarse[1] < 0.1
+    for a, b in zip(coarse, fine, strict=True):
+        assert b < 0.5 * a  # a fourth, but for what is curved and what settles
+
+
+def test_a_blend_there_and_back_is_where_it_was() -> None:
+    rig = held_rig((0.75, 1.3, 0.25))
+    before = rig.pose.position("hand_l")
+    blend_motion(rig, list_shares(0.05))
+    rig.settle()
+    assert np.linalg.norm(rig.pose.position("hand_l") - before) < 1e-4
+
+
+@pytest.mark.parametrize("shares", [[1.0], [0.6, 1.0], [0.5, 0.0, 1.0]])
+def test_no_share_leaps(shares: list[float]) -> None:
+    rig = held_rig((0.7, 1.3, 0.25))
+    rig.blend("arm_l", 0.0)
+    for height in np.linspace(0.93, 0.75, 20):  # the body goes where the own angles of the arm do not reach the target
+        rig.drag("pelvis", (0.0, height, 0.0))
+    assert blend_motion(rig, [share for share in shares for _ in range(8)])[1] <= BOUND

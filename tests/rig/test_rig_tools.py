@@ -7,6 +7,7 @@ import pytest
 
 import poise
 import walkers
+from pinned_rigs import make_pinned_rig
 from poise.rig.ends import find_machine_ends, is_machine
 from poise.spatial import Rotation
 
@@ -213,9 +214,7 @@ def test_a_squat_balances_or_says_that_it_does_not(name: str, depth: float) -> N
 
 def test_a_body_that_leans_says_to_which_side_it_falls() -> None:
     for way, word in (((0.5, 0.0, 0.0), "left of"), ((-0.5, 0.0, 0.0), "right of"), ((0.0, 0.0, 0.6), "ahead of")):
-        rig = poise.Rig(poise.load("humanoid"))
-        rig.pin("foot_l")
-        rig.pin("foot_r")
+        rig = make_pinned_rig()
         pull(rig, "hand_l" if way[0] > 0 else "hand_r", tuple(4.0 * np.array(way)))
         pull(rig, "pelvis", way)
         assert f"{word} its feet" in rig.why(), way

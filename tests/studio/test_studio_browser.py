@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import poise
-from studio_page import PATIENCE, SIZE, choose, click_until, drag, grip_at, hover, open_page, still, until
+from studio_page import PATIENCE, SIZE, choose, click_until, drag, grip_at, hover, let_go, open_page, still, until
 
 pytestmark = pytest.mark.browser
 
@@ -45,8 +45,7 @@ def test_a_mouse_drags_the_hand_and_the_goal_is_reached(studio, page):
     assert np.abs(studio.model.difference(before, studio.puppet.q)).max() > 0.1
     until(lambda: not studio.session.last.missed, page)
     x, y = grip_at(studio, page, "hand_l")
-    page.mouse.up()
-    until(lambda: not studio.puppet.held, page)
+    let_go(studio, page)
     for name, place in feet.items():
         assert np.abs(studio.pose.position(name) - place).max() < 1e-6
     assert 0 < x < SIZE["width"]
@@ -71,8 +70,7 @@ def test_a_clicked_foot_is_released_and_pinned_again_and_stays(studio, page):
     pinned = studio.puppet.transform("foot_l")
     drag(studio, page, "hand_r", -30, 80)
     still(studio, page)
-    page.mouse.up()
-    until(lambda: not studio.puppet.held, page)
+    let_go(studio, page)
     assert np.abs(studio.puppet.transform("foot_l") - pinned).max() < 1e-6
 
 
@@ -82,8 +80,7 @@ def test_an_unreachable_handle_turns_red_and_says_why(studio, page):
     until(lambda: tuple(studio.session.grips.nodes["hand_l"].color) == (222, 52, 60), page)
     page.get_by_text("Not everything can be reached").wait_for(timeout=1e3 * PATIENCE)
     page.get_by_text("docs/failures.md").wait_for(timeout=1e3 * PATIENCE)
-    page.mouse.up()
-    until(lambda: not studio.puppet.held, page)
+    let_go(studio, page)
 
 
 def test_methods_are_switched_while_a_handle_is_held(studio, page):
@@ -93,8 +90,7 @@ def test_methods_are_switched_while_a_handle_is_held(studio, page):
     until(lambda: studio.puppet.settings.method.name == "dls", page)
     still(studio, page)
     assert studio.session.last.errors["hand_l"][0] < 2e-3
-    page.mouse.up()
-    until(lambda: not studio.puppet.held, page)
+    let_go(studio, page)
     choose(page, "Method", "ccd")
     until(lambda: studio.puppet.settings.method.name == "ccd", page)
     choose(page, "Method", "auto")
@@ -106,8 +102,7 @@ def test_a_drag_is_one_undo_step_by_key(studio, page):
     before = studio.puppet.q
     drag(studio, page, "hand_l", 40, 60)
     still(studio, page)
-    page.mouse.up()
-    until(lambda: not studio.puppet.held, page)
+    let_go(studio, page)
     still(studio, page)
     after = studio.puppet.q
     page.keyboard.press("Control+z")
@@ -170,8 +165,7 @@ def test_two_viewers_do_not_disturb_each_other(studio, browser, page):
     other.close()  # with the mouse down: its handle is released, and the first drag continues
     until(lambda: "hand_r" not in studio.puppet.held, page)
     assert np.array_equal(studio.puppet.held["hand_l"], mine)
-    page.mouse.up()
-    until(lambda: not studio.puppet.held, page)
+    let_go(studio, page)
 
 
 @pytest.mark.timing

@@ -96,6 +96,12 @@ def drag(studio: Any, page: Any, handle: str, right: float, up: float, steps: in
     until(heard, page)
 
 
+def let_go(studio: Any, page: Any) -> None:
+    """Release the mouse button, and wait until the studio has received it."""
+    page.mouse.up()
+    until(lambda: not studio.puppet.held, page)
+
+
 def click_until(page: Any, find: Callable[[], tuple[float, ...]], done: Callable[[], object]) -> None:
     """Click at a place of the window until a condition is true; the place may move while the body settles.
 

@@ -12,22 +12,8 @@ from poise.arrays import Triple
 from poise.model.geometry.shapes import Box, Sphere
 
 SCRAMBLED = (
-    "qax",
-    "vub",
-    "zil",
-    "pom",
-    "rek",
-    "tud",
-    "sif",
-    "wog",
-    "nel",
-    "hab",
-    "cyd",
-    "jur",
-    "lom",
-    "fex",
-    "gip",
-    "dak",
+    *("qax", "vub", "zil", "pom", "rek", "tud", "sif", "wog"),
+    *("nel", "hab", "cyd", "jur", "lom", "fex", "gip", "dak"),
 )
 THREE = (("yaw", "z"), ("roll", "x"), ("pitch", "y"))
 AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
