@@ -146,7 +146,7 @@ def describe_goal(catalogue: GoalCatalogue, name: str) -> dict[str, Any]:
         return {"label": "", "near": [0.0, 0.0], "movers": []}
     role, _, rest = name.partition(" ")
     given = (getattr(goal, "frame", None), getattr(goal, "relative_to", None))
-    frames = [frame for frame in given if frame is not None]
+    frames: list[Any] = [frame for frame in given if frame is not None]
     above = {joint.name for frame in frames for joint in model.joints_above(frame)}
     movers = [k for k, (joint, *_) in enumerate(list_ranges(model)) if joint in above or not frames]
     return {"label": rest if rest else role, "near": list(find_tolerances(model, goal)), "movers": movers}

@@ -308,7 +308,7 @@ class Solver:
             window: The smallest and largest motion of each velocity from `start`, (nv, 2) (default: the joint ranges).
         """
         native = self._native
-        if type(targets) is _ARRAY or (targets and not (type(targets) is dict and type(native) is core.Solver)):
+        if isinstance(targets, _ARRAY) or (targets and not (type(targets) is dict and type(native) is core.Solver)):
             targets = copy_targets(targets)
         if self._awaited:
             check_awaited(self._awaited, {**self._targets, **(targets or {})})
