@@ -43,7 +43,7 @@ def test_lengths_of_a_file_in_centimetres_have_their_unit(tmp_path: Path) -> Non
     poise.save(poise.Pose(model, model.rest), tmp_path / "body.bvh")
     metres = poise.load("humanoid").length
     shown = run_poise("info", str(tmp_path / "body.bvh")).stdout
-    assert shown.startswith("body: a person, 1.7 m; ")
+    assert shown.startswith("body: a person, 1.8 m; ")
     assert "lengths in centimetres" in shown
     facts = json.loads(run_poise("info", str(tmp_path / "body.bvh"), "--json").stdout)
     assert facts["length"] * facts["metres_per_unit"] == pytest.approx(metres)

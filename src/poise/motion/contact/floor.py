@@ -40,6 +40,7 @@ OFF_LEVEL_M = 0.02  # soles that are off by less do not move the floor
 CUT_SPEED_M_S = 8.0  # change of the vertical speed of the lowest sole in a frame that only a cut explains
 LEVEL_SPEED_M_S = 0.2  # of the floor on its way to the soles
 WINDOW_S, LEAST_S = 1.0, 0.1  # window over which soles are observed, and time after which they count
+MOST_RECENT = 100_000  # heights in that window
 WINDOW_SHARE = 0.1  # share of the frames in the window that may be lower than the floor
 
 
@@ -67,7 +68,7 @@ class FloorEstimate:
         self.floor, self.level, self.ankle, self.size, self.first = 0.0, 0.0, 0.0, 1.0, 0.0
         self.begun, self.in_air, self.moving, self.cut = False, False, False, False
         self.heights, self.steps = list[float](), list[float]()
-        self.recent = deque[float](maxlen=max(1, round(WINDOW_S * self.fps)))
+        self.recent = deque[float](maxlen=min(max(1, round(WINDOW_S * self.fps)), MOST_RECENT))
 
     def update(self, heights: Sequence[float], ankle: float, find_size: Callable[[], float]) -> None:
         """Process one frame.

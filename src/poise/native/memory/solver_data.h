@@ -187,6 +187,7 @@ struct SolverData {
   bool searched = false;              // the caller has made the first search without the limits,
   const double* known_end = nullptr;  // and this is its end, if it reaches
   int colliding = 0;                  // listed poses, each in collision; 0 unless all of them are
+  bool nearly_clear = false;          // all of them are, one by less than the tolerance: a batch searches no further
   double seconds = 0.0;
   Watch watch;
   std::vector<double> best_q, best_errors;

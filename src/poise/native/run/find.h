@@ -180,7 +180,11 @@ bool leave_listed(SolverData& solver, const SolverData& free, Clock::time_point 
   const S tolerance = goal.tolerance[0] + goal.tolerance[1] * solver.scale;
   const S gap = curved ? ArcPoses(solver, free).find_room(begun) : find_least_deep(solver, free, count, begun);
   if (gap > -tuning.leads_out * tolerance && leave_collision(solver, begun)) return true;
-  if (gap < -tolerance && !late(solver, begun)) solver.colliding = count;
+  if (late(solver, begun)) return false;
+  if (gap < -tolerance)
+    solver.colliding = count;
+  else
+    solver.nearly_clear = solver.tries == 1;
   return false;
 }
 
@@ -196,13 +200,13 @@ Listing list_poses(SolverData& solver, SolverData& free, bool reached, Suspect& 
   const ClosedForm<double>& form = free.closed[0];
   const bool all = form.spec.free_joint == FREE_NONE;
   Listing found = start_at_listed(solver, free, form, values_for(form, 1), suspect, begun);
-  if (!all && (found == Listing::MISSED || found == Listing::EMPTY))
+  if (!all && (found == Listing::EMPTY || (found == Listing::MISSED && solver.colliding == 0)))
     found = start_at_listed(solver, free, form, finer_values, suspect, begun);
   if (found == Listing::MISSED && solver.colliding > 0 && leave_listed(solver, free, begun)) return Listing::FOUND;
   if (found == Listing::EMPTY && !reached)
     solver.proved_unreachable = decide_goals(free, free.targets.data(), solver.listed.q.data()) == Verdict::PROVED;
-  const bool last =
-      (all && lists_all(solver, form)) || solver.proved_unreachable || (solver.colliding > 0 && solver.tries == 1);
+  const bool last = (all && lists_all(solver, form)) || solver.proved_unreachable || solver.nearly_clear ||
+                    (solver.colliding > 0 && solver.tries == 1);
   return found == Listing::MISSED && last ? Listing::BLOCKED : found;
 }
 
@@ -289,10 +293,10 @@ bool answer_at_start(SolverData& solver) {
   return true;
 }
 
-// Makes the start, inside the ranges, the answer of a row of a batch if all poses of its goal collide; false if that
-// breaks a limit.
+// Makes the start, inside the ranges, the answer of a row of a batch if all listed poses of its goal collide; false if
+// that breaks a limit.
 bool answer_blocked(SolverData& solver) {
-  if (!is_hopeless(solver) || solver.colliding == 0) return false;
+  if (!is_hopeless(solver) || (solver.colliding == 0 && !solver.nearly_clear)) return false;
   double* q = solver.best_q.data();
   std::copy_n(solver.start.data(), solver.best_q.size(), q);
   for (const Freedom<S>& f : solver.freedoms) {

@@ -118,6 +118,7 @@ void begin(SolverData& solver) {
   solver.history.clear();
   solver.out_of_time = false;
   solver.colliding = 0;
+  solver.nearly_clear = false;
   solver.bounds_used = solver.early_bounds;
   solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
   const bool tethered = solver.mode == Mode::CONTINUOUS;

@@ -15,7 +15,7 @@ namespace {
 // Whether no pose is known to reach the only level, in a row of a batch: it gets a pose that keeps the limits, but no long search.
 bool is_hopeless(const SolverData& solver) {
   const bool single = solver.strict_state.level_rows.size() == 2;
-  return single && solver.tries == 1 && (solver.colliding > 0 || solver.proved_unreachable);
+  return single && solver.tries == 1 && (solver.colliding > 0 || solver.nearly_clear || solver.proved_unreachable);
 }
 
 // The pace of a descent, from its phase and the mode of the call.
