@@ -133,7 +133,8 @@ format: $(STAMPS)/lint
 
 bench: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
 	$(BIN)/python -m pytest -q -m timing
-	@for bench in kinematics formats papers arms bodies batch; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
+	@for bench in kinematics.py "formats.py urdf bvh" "papers.py fabrik buss haviland" arms.py "bodies.py g1 drag markers growth"; do \
+	  echo "--- benchmarks/$$bench"; $(BIN)/python benchmarks/$$bench $(ARGS) || exit 1; done
 
 fuzz: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/fuzz
 	$(BIN)/python tests/fuzz/explore.py $(ARGS)

@@ -8,45 +8,14 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from robots import PI, TOLERANCE, Arm, Array, place
-
-
-class Answer(NamedTuple):
-    """The answer of a solver."""
-
-    q: Any
-    reached: bool
-    steps: int = 0
-    searches: int = 1
-
-
-Solve = Callable[[Array, Array], Answer]
-
-
-@dataclass(frozen=True)
-class Peer:
-    """A library.
-
-    Attributes:
-        name: Its name in the tables.
-        package: Its name for `pip install`.
-        build: From an arm to its solve, or None if it does not support the arm.
-        share: Part of the targets that it is given; slow ones get fewer.
-        tracks: Whether it can be started at the previous answer.
-    """
-
-    name: str
-    package: str
-    build: Callable[[Arm], Solve | None]
-    share: float = 1.0
-    tracks: bool = True
+from shared.contest import Answer, Peer, Solve, quiet_output
+from shared.robots import PI, TOLERANCE, Arm, Array, place
 
 
 @contextmanager
@@ -271,21 +240,6 @@ def ikpy_chain(arm: Arm) -> Solve:
         return Answer(q, arm.serves(q, T))
 
     return solve
-
-
-@contextmanager
-def quiet_output() -> Iterator[None]:
-    """Hide the output of compiled code while it loads."""
-    import os
-
-    held, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    try:
-        yield
-    finally:
-        os.dup2(held, 1)
-        os.close(held)
-        os.close(null)
 
 
 PEERS = (
