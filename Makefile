@@ -201,13 +201,13 @@ wheels: $(STAMPS)/build $(STAMPS)/wheels $(WASM)
 
 # Both processors, every compiler, every rounding: see RELEASING.md.
 cross: $(STAMPS)/build
-	$(BIN)/python tools/cross.py $(ARGS)
+	$(BIN)/python tools/trials.py cross $(ARGS)
 
 levels: $(STAMPS)/build $(STAMPS)/test
-	$(BIN)/python tools/levels.py $(ARGS)
+	$(BIN)/python tools/trials.py levels $(ARGS)
 
 compilers: $(STAMPS)/build $(STAMPS)/test $(STAMPS)/wheels
-	$(BIN)/python tools/compilers.py $(ARGS)
+	$(BIN)/python tools/trials.py compilers $(ARGS)
 
 clean:
 	rm -rf .venv .venv-sanitize build dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
