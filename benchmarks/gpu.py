@@ -47,7 +47,7 @@ FINE = (1e-9, 1e-9)  # [m, rad]
 MOST_CHECKED, MOST_MIXED = 100_000, 1_000_000
 TIPS = {"panda": "panda_hand_tcp", "ur5e": "tool0", "iiwa14": "iiwa_link_ee"}
 MAPS = {"gpu": (0.05, 200, 12), "cpu": (0.15, 40, 3)}  # metres, directions, turns
-COLUMNS = (":16", "targets:9", "kernels ms:12.3f", "call ms:10.3f", "million/s:11.2f", "verified %:12.3f", "false:7")
+COLUMNS = (":20", "targets:9", "kernels ms:12.3f", "call ms:10.3f", "million/s:11.2f", "verified %:12.3f", "false:7")
 OPTIONS: dict[str, tuple[Any, str]] = {
     "device": ("gpu", "gpu or cpu"),
     "arms": (["panda"], "names of arms, of the batches and of the peers"),
