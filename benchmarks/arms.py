@@ -155,17 +155,15 @@ def measure_batches(given: Namespace) -> None:
             "": (draw_targets(arm, given.targets), given.repeats),
             " mixed": (draw_mixed(arm, max(1, given.targets // 10)), min(3, given.repeats)),
         }
-        for dtype in ("float64", "float32"):
-            solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE), dtype=dtype)
-            for kind, (targets, repeats) in kinds.items():
-                solver.solve(targets)
-                wall, cpu, batch = time_best(partial(solver.solve, targets), repeats)
-                good = arm.serve(batch.q.astype(np.float64), targets, single=True)
-                count, false = len(targets), int((batch.reached & ~good).sum())
-                rates = (count / wall, 1e6 * cpu / count, count_cores() * count / cpu)
-                effort = (batch.steps.mean(), batch.searches.mean())
-                name = f"{arm.name} {dtype}{kind}"
-                table.add(name, count, solver.threads, *rates, 100 * good.mean(), false, *effort)
+        solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE))
+        for kind, (targets, repeats) in kinds.items():
+            solver.solve(targets)
+            wall, cpu, batch = time_best(partial(solver.solve, targets), repeats)
+            good = arm.serve(batch.q, targets)
+            count, false = len(targets), int((batch.reached & ~good).sum())
+            rates = (count / wall, 1e6 * cpu / count, count_cores() * count / cpu)
+            effort = (batch.steps.mean(), batch.searches.mean())
+            table.add(f"{arm.name}{kind}", count, solver.threads, *rates, 100 * good.mean(), false, *effort)
         measure_loops(arm, kinds[""][0][:1000], min(5, given.repeats))
 
 
