@@ -22,11 +22,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from shared.arm_peers import PEERS
-from shared.command import Part, Table, best_of, run_command, time_best
+from shared.command import Options, Part, Table, best_of, run_command, time_best
 from shared.contest import Answer, Contestant, Solve, choose_peers, find_contestants, hold_contest
 from shared.robots import ARMS, TOLERANCE, Arm, Array, draw_mixed, draw_targets, model_of
 
@@ -36,10 +35,15 @@ from poise.batch.solver import count_cores
 from poise.goals import Reach
 
 POINTS = 1000  # of the path
-OPTIONS: dict[str, tuple[Any, str]] = {
+NAMES = [peer.name for peer in PEERS]
+OPTIONS: Options = {
     "targets": (10_000, "targets for each arm; slow peers get fewer"),
-    "arms": (list(ARMS), "names of arms"),
-    "peers": ([peer.name for peer in PEERS], "names of the peers; none for Poise alone"),
+    "arms": (list(ARMS), "names of arms", ARMS),
+    "peers": (
+        [peer.name for peer in PEERS],
+        "names of the peers; none for Poise alone",
+        [*(peer.name for peer in PEERS), "none"],
+    ),
     "repeats": (20, "runs of each batch"),
 }
 

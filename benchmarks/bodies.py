@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from shared.body_peers import WHOLE_PEERS, Whole
-from shared.command import Part, Table, run_command
+from shared.command import Options, Part, Table, run_command
 from shared.contest import Answer, Contestant, choose_peers, find_contestants, hold_contest
 from shared.g1 import ENDS, PACKAGE, SPREAD, TOLERANCE, Problem, Targets, make_problem
 from shared.robots import Array
@@ -40,10 +40,15 @@ MARKED = 300  # frames
 FRAMES, LOOPS, LAPS, SETTLE = 1000, 4, 3, 50
 LEVEL_FRAMES, DAMPING = 400, 1e-6
 JOINTS = (25, 50, 100, 200, 400)
-OPTIONS: dict[str, tuple[Any, str]] = {
+NAMES = [peer.name for peer in WHOLE_PEERS]
+OPTIONS: Options = {
     "rounds": (3, "rounds over the targets; five times that for growing bodies"),
     "spread": (SPREAD, "how far the G1's targets are from its stance [rad]"),
-    "peers": ([peer.name for peer in WHOLE_PEERS], "names of the peers; none for Poise alone"),
+    "peers": (
+        [peer.name for peer in WHOLE_PEERS],
+        "names of the peers; none for Poise alone",
+        [*(peer.name for peer in WHOLE_PEERS), "none"],
+    ),
 }
 
 # ------------------------------------------------------------------------------------------ the G1 compared with others

@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 import yaml
 from shared.clearance_judge import Judge, MeshJudge, Problem, make_rotation, measure_by_coal, read_pairs
-from shared.command import Part, Table, run_command, summarise
+from shared.command import Options, Part, Table, run_command, summarise
 
 import poise
 from poise.arrays import Floats
@@ -65,15 +65,15 @@ TOLERANCES = {"5 mm, 0.05 rad": (5e-3, 5e-2), "0.1 mm, 1 mrad": (1e-4, 1e-3)}
 TABLE = Clearance(world=[Box((0.0, 0.0, -0.2), (4.0, 4.0, 0.2), name="table")])  # collision_table.yml
 COUNTS = ("robot:8", "goals:9", "found:9", "blocked:9", "false:9")
 TIMES = ("median:9.3f", "p99:9.3f", "worst:9.3f")
-OPTIONS: dict[str, tuple[Any, str]] = {
+OPTIONS: Options = {
     "vamp": (Path, "a checkout of github.com/KavrakiLab/vamp"),
     "trunks": (Path, "the folder that contains example-robot-data"),
     "curobo": (Path, "a checkout of github.com/NVlabs/curobo"),
-    "robots": (list(TIPS), "names of VAMP's robots"),
+    "robots": (list(TIPS), "names of VAMP's robots", TIPS),
     "each": (100, "problems of each scene, or goals of each robot"),
     "rows": (20_000, "rows of the batches"),
     "sizes": ([100, 10_000], "sizes of cuRobo's batches"),
-    "device": ("cpu", "cpu or gpu, for cuRobo's problem"),
+    "device": ("cpu", "where cuRobo's problem runs", ("cpu", "gpu")),
 }
 
 

@@ -27,10 +27,9 @@ from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from shared.command import Part, Table, run_command, time_best
+from shared.command import Options, Part, Table, run_command, time_best
 from shared.contact_rule import find_plain_contacts
 
 import poise
@@ -62,7 +61,7 @@ PLACES = {  # of CppFlow's problem files
     "2cubes": (0.0, 0.54, 0.79),
     "flappy_bird": (0.0, 0.54, 0.79),
 }
-OPTIONS: dict[str, tuple[Any, str]] = {
+OPTIONS: Options = {
     "data": (Path, "a folder with BVH files, for contacts in centimetres"),
     "frames": (600, "of each clip whose feet are locked"),
     "seconds": (10.0, "of each clip that noise is added to"),

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 from shared.closed_arms import draw_around, near_edges
-from shared.command import Part, Table, run_command
+from shared.command import Options, Part, Table, run_command
 from shared.g1 import ENDS, SPREAD, STANCE
 from shared.g1 import TOLERANCE as WHOLE_TOLERANCE
 from shared.gpu_peers import PEERS
@@ -48,13 +48,13 @@ MOST_CHECKED, MOST_MIXED = 100_000, 1_000_000
 TIPS = {"panda": "panda_hand_tcp", "ur5e": "tool0", "iiwa14": "iiwa_link_ee"}
 MAPS = {"gpu": (0.05, 200, 12), "cpu": (0.15, 40, 3)}  # metres, directions, turns
 COLUMNS = (":20", "targets:9", "kernels ms:12.3f", "call ms:10.3f", "million/s:11.2f", "verified %:12.3f", "false:7")
-OPTIONS: dict[str, tuple[Any, str]] = {
-    "device": ("gpu", "gpu or cpu"),
-    "arms": (["panda"], "names of arms, of the batches and of the peers"),
+OPTIONS: Options = {
+    "device": ("gpu", "where it runs", ("gpu", "cpu")),
+    "arms": (["panda"], "names of arms, of the batches and of the peers", ARMS),
     "sizes": (SIZES, "sizes of the batches"),
     "bodies": (200_000, "whole bodies"),
     "g1": (Path, "the Unitree G1's URDF, such as that of example-robot-data"),
-    "maps": (["panda"], "names of the arms of the maps"),
+    "maps": (["panda"], "names of the arms of the maps", TIPS),
     "spacing": (float, "metres between the places of a map"),
     "directions": (int, "directions at each place"),
     "turns": (int, "turns about each direction"),

@@ -28,12 +28,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from shared.command import ROOT, Part, run_command
+from shared.command import ROOT, Options, Part, run_command
 
 import poise
 from poise.goals import Reach
@@ -218,7 +217,7 @@ def measure_in_folder(work: Callable[[Namespace, Path], bool], given: Namespace)
         return work(given, Path(folder))
 
 
-OPTIONS: dict[str, tuple[Any, str]] = {
+OPTIONS: Options = {
     "kills": (100, "how many kills"),
     "rows": (4 * GROUP, "rows through Ray"),
     "rounds": (3, "rounds of Ray and of the plain loop"),

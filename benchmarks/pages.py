@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from shared.command import ROOT, Part, Table, run_command
+from shared.command import ROOT, Options, Part, Table, run_command
 
 import poise
 from poise.goals import Reach
@@ -59,7 +59,7 @@ AGREED = 1e-6  # largest difference of a coordinate between poses that agree
 FRAMES, TURNS, PORT = 40, 5, 18072
 SCREEN = 1e3 / 60.0  # [ms] faster frames wait for the screen
 WAIT = 60.0  # [s] for the meshes
-OPTIONS: dict[str, tuple[Any, str]] = {
+OPTIONS: Options = {
     "solves": (1000, "solves under Node"),
     "minutes": (1.0, "minutes of random drags"),
     "files": ([""], "bodies that are dragged in the studio"),

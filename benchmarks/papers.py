@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from shared.command import Part, Table, run_command
+from shared.command import Options, Part, Table, run_command
 from shared.latent import compare_latent
 from shared.robots import PI, Array, model_of, ur5
 from shared.style import OTHERS, complete_poses
@@ -281,7 +281,7 @@ def haviland(given: Namespace) -> None:
         table.add(label, r.iterations, r.median, r.searches, lost, r.microseconds, published)
 
 
-OPTIONS: dict[str, tuple[Any, str]] = {
+OPTIONS: Options = {
     "problems": (10_000, "how many of Haviland and Corke's poses"),
     "data": (Path, "the folder of Bandai-Namco's data set 1, for style"),
     "stride": (10, "stride of the test frames of the other styles"),

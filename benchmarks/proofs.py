@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from shared.closed_arms import ARMS, draw_around, find_closed, near_edges
-from shared.command import Part, Table, run_command, time_best
+from shared.command import Options, Part, Table, run_command, time_best
 
 import poise
 from poise import Rotation
@@ -38,8 +38,8 @@ TOLERANCES = ((1e-4, 1e-3), (1e-3, 1e-2), (1e-6, 1e-5))
 PROVED = 0
 CHUNK = 20_000  # targets decided together
 LISTED = 50  # targets listed together
-OPTIONS: dict[str, tuple[Any, str]] = {
-    "arms": (list(ARMS), "names of arms"),
+OPTIONS: Options = {
+    "arms": (list(ARMS), "names of arms", ARMS),
     "rows": (2000, "random transforms that are decided"),
     "proofs": (200_000, "transforms of poses whose false proofs are counted"),
     "targets": (500, "lists that are searched"),

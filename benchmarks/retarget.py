@@ -30,10 +30,9 @@ from argparse import Namespace
 from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from shared.command import Part, Table, run_command, time_best
+from shared.command import Options, Part, Table, run_command, time_best
 from shared.contact_rule import find_plain_contacts, find_runs
 from shared.gmr import run_gmr
 from shared.retarget_judge import KEYS, CollisionJudge, Judge, Verdict
@@ -69,14 +68,14 @@ LONGEST_S = 10.0
 METRES_PER_UNIT = 0.0254 / 0.45  # of these files
 DEEP_M = 5e-3
 TOES = {"left": "LeftToeBase", "right": "RightToeBase"}
-OPTIONS: dict[str, tuple[Any, str]] = {
+OPTIONS: Options = {
     "data": (Path, "a folder with clips, the G1, and other results"),
     "frames": (600, "of each clip of LAFAN1"),
     "rounds": (3, "the best time of so many"),
-    "clips": (list(CLIPS), "names of clips of LAFAN1"),
+    "clips": (list(CLIPS), "names of clips of LAFAN1", CLIPS),
     "cmu": (Path, "a folder with the BVH files of the CMU database"),
     "g1": (Path, "unitree_g1/g1.xml of the MuJoCo Menagerie"),
-    "categories": (list(CMU_CLIPS), "of the clips of the CMU database"),
+    "categories": (list(CMU_CLIPS), "of the clips of the CMU database", CMU_CLIPS),
 }
 
 # ------------------------------------------------------------------------------------------------ LAFAN1

@@ -7,7 +7,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ TURNS, SLICE = 100, 0.004  # turns each, and seconds of one turn
 sys.path.insert(0, str(ROOT / "tests" / "support"))  # bodies and clips of the tests
 
 Call = Callable[[], Any]
+Options = Mapping[str, tuple[Any, str] | tuple[Any, str, Iterable[str]]]
 
 
 class Part(NamedTuple):
@@ -37,21 +38,20 @@ class Part(NamedTuple):
     needs: str | None = None
 
 
-def run_command(
-    about: str, parts: Mapping[str, Part], options: Mapping[str, tuple[Any, str]], peers: Sequence[str] = ()
-) -> None:
+def run_command(about: str, parts: Mapping[str, Part], options: Options, peers: Sequence[str] = ()) -> None:
     """Run the parts of a command that were asked for, all of them unless some are named; exit with 1 if one failed.
 
     Args:
         about: The docstring of the script.
         parts: The parts by name.
-        options: The default of each option, or its type if it has none, and its help.
+        options: The default of each option, or its type if it has none; its help; and the words that it allows.
         peers: The packages whose versions are printed.
     """
     reader = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(parts)}; all unless given")
-    for name, (default, text) in options.items():
-        reader.add_argument(f"--{name}", help=text, **describe_option(default))
+    for name, (default, text, *choices) in options.items():
+        allowed = {"choices": list(choices[0])} if choices else {}
+        reader.add_argument(f"--{name}", help=text, **describe_option(default), **allowed)
     given = reader.parse_args()
     if wrong := sorted(set(given.parts) - set(parts)):
         reader.error(f"there is no part {wrong[0]}; the parts are {', '.join(parts)}")
