@@ -135,7 +135,8 @@ format: $(STAMPS)/lint
 
 bench: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
 	$(BIN)/python -m pytest -q -m timing
-	@for bench in kinematics formats papers arms bodies batch; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
+	@for bench in kinematics.py "formats.py urdf bvh" "papers.py fabrik buss haviland" arms.py "bodies.py g1 drag markers growth"; do \
+	  echo "--- benchmarks/$$bench"; $(BIN)/python benchmarks/$$bench $(ARGS) || exit 1; done
 
 fuzz: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/fuzz
 	$(BIN)/python tests/fuzz/explore.py $(ARGS)
@@ -202,13 +203,13 @@ wheels: $(STAMPS)/build $(STAMPS)/wheels $(WASM)
 
 # Both processors, every compiler, every rounding: see RELEASING.md.
 cross: $(STAMPS)/build
-	$(BIN)/python tools/cross.py $(ARGS)
+	$(BIN)/python tools/trials.py cross $(ARGS)
 
 levels: $(STAMPS)/build $(STAMPS)/test
-	$(BIN)/python tools/levels.py $(ARGS)
+	$(BIN)/python tools/trials.py levels $(ARGS)
 
 compilers: $(STAMPS)/build $(STAMPS)/test $(STAMPS)/wheels
-	$(BIN)/python tools/compilers.py $(ARGS)
+	$(BIN)/python tools/trials.py compilers $(ARGS)
 
 clean:
 	rm -rf .venv .venv-sanitize build dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,86 +1,54 @@
-"""Benchmark arms from Python, compared with other libraries in one run: `python benchmarks/arms.py [--targets 10000]`.
+"""Benchmark arms from Python, compared with other libraries in one run.
 
-Targets are tool frames of random poses inside the ranges; every search starts in the middle of the ranges, which is
-singular for two of the three arms. An answer counts if independent forward kinematics (robots.py) finds it within
-1e-4 m, 1e-3 rad and the ranges; a wrong `reached` is counted as false.
+    python benchmarks/arms.py [solve cost track batch] [--targets 10000] [--peers EAIK klampt | --peers none]
 
-Poise is called as in user code, `solver.solve(start, {name: T})`, on a prepared Solver. Mean, p50 and p99 are of
-single calls by the wall clock. The CPU column is the process's own mean time, which a busy machine disturbs less; the
-ratio is of that. The libraries take turns, a block of targets each, so that a slow minute hits all of them.
+Targets are tool frames of random poses inside the ranges, made by the DH tables of shared/robots.py. An answer counts
+if those tables find it within 1e-4 m, 1e-3 rad and the ranges; a wrong `reached` is counted as false. The UR5 is that
+of the maker's DH table (CB series), every joint +-360 degrees.
+
+solve   single calls as in user code, `solver.solve(start, {name: T})`, on a prepared Solver. Every search starts in the
+        middle of the ranges, which is singular for two of the three arms. Mean, p50 and p99 are by the wall clock. CPU
+        is the process's own mean time, which a busy machine disturbs less; the ratio is of that.
+cost    where the time of a call goes
+track   a path followed from point to point
+batch   batches on all cores, from the rest pose. "Mixed" targets are drawn evenly from the ball that the arm reaches,
+        with any rotation, so that many cannot be reached: a missed row is searched from every seed. "a second" is by
+        the wall clock, the best of some runs; "CPU us" is the best process time per target: the number of cores divided
+        by it is the rate of an idle machine. "one by one" is a loop in Python over the first reachable targets: a
+        prepared `Solver`, and `poise.solve`, which reads a new goal for each.
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib.metadata
-import platform
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from argparse import Namespace
 from functools import partial
 
 import numpy as np
-from kinematics import best_of, machine
-from peers import PEERS, Answer, Peer, Solve, quiet_output
-from robots import ARMS, TOLERANCE, Arm, Array, model_of
+from shared.arm_peers import PEERS
+from shared.command import Options, Part, Table, best_of, run_command, time_best
+from shared.contest import Answer, Contestant, Solve, choose_peers, find_contestants, hold_contest
+from shared.robots import ARMS, TOLERANCE, Arm, Array, draw_mixed, draw_targets, model_of
 
 import poise
-from poise import native
+from poise.batch import BatchSolver
+from poise.batch.solver import count_cores
 from poise.goals import Reach
 
-BLOCKS = 20
-POINTS = 1000
+POINTS = 1000  # of the path
+NAMES = [peer.name for peer in PEERS]
+OPTIONS: Options = {
+    "targets": (10_000, "targets for each arm; slow peers get fewer"),
+    "arms": (list(ARMS), "names of arms", ARMS),
+    "peers": (
+        [peer.name for peer in PEERS],
+        "names of the peers; none for Poise alone",
+        [*(peer.name for peer in PEERS), "none"],
+    ),
+    "repeats": (20, "runs of each batch"),
+}
 
 
-@dataclass
-class Tally:
-    """The results of one library."""
-
-    name: str
-    solve: Solve
-    count: int
-    seconds: list[float] = field(default_factory=list)
-    cpu: float = 0.0
-    answers: list[Answer] = field(default_factory=list)
-    good: list[bool] = field(default_factory=list)
-
-    def run(self, arm: Arm, start: Array, targets: Sequence[Array]) -> None:
-        """Solve a block of targets, timed call by call, then check the answers."""
-        clock, solve = time.perf_counter, self.solve
-        answers, times = [], []
-        cpu = time.process_time()
-        for T in targets:
-            begun = clock()
-            answer = solve(start, T)
-            times.append(clock() - begun)
-            answers.append(answer)
-        self.cpu += time.process_time() - cpu
-        self.seconds += times
-        self.answers += answers
-        self.good += [arm.serves(answer.q, T) for answer, T in zip(answers, targets, strict=True)]
-
-    @property
-    def cpu_us(self) -> float:
-        """The mean CPU time of a call [us]."""
-        return 1e6 * self.cpu / len(self.seconds)
-
-    def row(self, ours: float) -> str:
-        """Return its row of the table; `ours` is Poise's CPU time."""
-        us = 1e6 * np.array(self.seconds)
-        false = sum(a.reached and not good for a, good in zip(self.answers, self.good, strict=True))
-        steps, searches = (np.mean([getattr(a, what) for a in self.answers]) for what in ("steps", "searches"))
-        times = f"{us.mean():10.1f}{np.median(us):9.1f}{np.percentile(us, 99):10.1f}{self.cpu_us:10.1f}"
-        counts = f"{100 * np.mean(self.good):9.2f}{false:7}{steps or np.nan:8.1f}{searches:10.2f}"
-        return f"{self.name:17}{len(us):8}{times}{counts}{self.cpu_us / ours:9.1f}x"
-
-
-HEAD = (
-    f"{'':17}{'targets':>8}{'mean us':>10}{'p50':>9}{'p99':>10}{'CPU us':>10}"
-    f"{'solved %':>9}{'false':>7}{'steps':>8}{'searches':>10}{'to Poise':>10}"
-)
-
-
-def poise_solve(arm: Arm) -> tuple[Solve, poise.Solver, str]:
+def prepare(arm: Arm) -> tuple[Solve, poise.Solver, str]:
     """Return the default method of Poise on a prepared Solver."""
     model, tool = model_of(arm)
     solver = poise.Solver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE))
@@ -92,37 +60,15 @@ def poise_solve(arm: Arm) -> tuple[Solve, poise.Solver, str]:
     return timed, solver, tool  # type: ignore[return-value]
 
 
-def contestants(arm: Arm, count: int, peers: Sequence[Peer]) -> Iterator[Tally]:
-    """Yield Poise and every installed peer that supports the arm; print the names of the others."""
-    yield Tally("Poise", poise_solve(arm)[0], count)
-    for peer in peers:
-        try:
-            with quiet_output():
-                solve = peer.build(arm)
-        except ImportError:
-            print(f"{peer.name:17} not installed (pip install {peer.package})")
-            continue
-        if solve is None:
-            print(f"{peer.name:17} does not support this arm")
-            continue
-        yield Tally(peer.name, solve, max(20, int(peer.share * count)))
-
-
-def compare(arm: Arm, count: int, peers: Sequence[Peer]) -> None:
-    """Print the table of one arm."""
-    rng = np.random.default_rng(0)
-    targets = arm.fk(rng.uniform(arm.lower, arm.upper, (count, len(arm.rows))))
-    print(f"\n{arm.name}: {count} targets")
-    tallies = list(contestants(arm, count, peers))
-    for tally in tallies:  # one call to warm up
-        tally.solve(arm.middle, targets[0])
-    for block in range(BLOCKS):
-        for tally in tallies:
-            first, last = (tally.count * k // BLOCKS for k in (block, block + 1))
-            tally.run(arm, arm.middle, targets[first:last])
-    print(HEAD)
-    for tally in tallies:
-        print(tally.row(tallies[0].cpu_us))
+def compare(given: Namespace) -> None:
+    """Print the table of single calls of each arm."""
+    for arm in map(ARMS.__getitem__, given.arms):
+        targets = draw_targets(arm, given.targets)
+        print(f"\n{arm.name}: {given.targets} targets")
+        contestants = [Contestant("Poise", prepare(arm)[0], arm.serves, given.targets)]
+        for peer, solve in find_contestants(choose_peers(PEERS, given.peers), arm):
+            contestants.append(Contestant(peer.name, solve, arm.serves, max(20, int(peer.share * given.targets))))
+        hold_contest(contestants, arm.middle, targets)
 
 
 # ------------------------------------------------------------------------------------------ where the time goes
@@ -135,28 +81,33 @@ class Shell:
         """Do nothing."""
 
 
-def where_time_goes(arm: Arm, count: int) -> str:
-    """Return the parts of one call as text: the interpreter, the bindings (checks and output arrays), the kernel.
+def measure_cost(given: Namespace) -> None:
+    """Print the parts of one call: the interpreter, the bindings (checks and output arrays), the kernel.
 
     All but the kernel are measured with a call whose start is already the answer.
     """
-    _, solver, tool = poise_solve(arm)
-    q = np.array(arm.elbow)
-    there = {tool: arm.fk(q)}
-    at_rest = 1e6 * min(solver.solve(q, there).seconds for _ in range(1000))
-    calls = (partial(Shell().solve, q, there), partial(solver.problem.solve, q, there), partial(solver.solve, q, there))
-    empty, door, whole = best_of(*calls)
-    rng = np.random.default_rng(1)
-    targets = arm.fk(rng.uniform(arm.lower, arm.upper, (count, len(arm.rows))))
-    kernel = 1e6 * min(float(np.mean([solver.solve(arm.middle, {tool: T}).seconds for T in targets])) for _ in range(5))
-    parts = (empty, whole - door - empty, door - at_rest, kernel)
-    return f"{arm.name:10}{sum(parts):9.2f}" + "".join(f"{part:18.2f}" for part in parts)
+    count = min(given.targets, 2000)
+    print(f"us: {count} targets, best of some turns")
+    table = Table(
+        ":10", "a call:9.2f", "empty call:18.2f", "Python shell:18.2f", "checks, arrays:18.2f", "kernel:18.2f"
+    )
+    for arm in map(ARMS.__getitem__, given.arms):
+        _, solver, tool = prepare(arm)
+        q = np.array(arm.elbow)
+        there = {tool: arm.fk(q)}
+        at_rest = 1e6 * min(solver.solve(q, there).seconds for _ in range(1000))
+        works = (Shell().solve, solver.problem.solve, solver.solve)
+        empty, door, whole = best_of(*(partial(work, q, there) for work in works))
+        targets = draw_targets(arm, count, seed=1)
+        turns = [np.mean([solver.solve(arm.middle, {tool: T}).seconds for T in targets]) for _ in range(5)]
+        parts = (empty, whole - door - empty, door - at_rest, 1e6 * float(min(turns)))
+        table.add(arm.name, sum(parts), *parts)
 
 
 # ------------------------------------------------------------------------------------------ tracking
 
 
-def path_of(arm: Arm) -> Array:
+def make_path(arm: Arm) -> Array:
     """Return a figure of eight, 0.3 m wide, with the tool swaying by 0.2 rad, about a bent pose: (POINTS, 4, 4)."""
     T = np.broadcast_to(arm.fk(np.array(arm.elbow)), (POINTS, 4, 4)).copy()
     phase = np.linspace(0.0, 2 * np.pi, POINTS)
@@ -170,69 +121,72 @@ def path_of(arm: Arm) -> Array:
     return T
 
 
-def track(name: str, solve: Solve, arm: Arm, turns: int) -> None:
-    """Follow the path from point to point, each from the previous answer, and print a row."""
-    path = path_of(arm)
-    best = best_cpu = float("inf")
-    for _ in range(turns):
-        q, taken = np.array(arm.elbow), []
-        clock, cpu = time.perf_counter(), time.process_time()
-        for T in path:
-            q = solve(q, T).q
-            taken.append(q)
-        best, best_cpu = min(best, time.perf_counter() - clock), min(best_cpu, time.process_time() - cpu)
-    reached = sum(arm.serves(q, T) for q, T in zip(taken, path, strict=True))
-    largest = np.abs(np.diff(np.array([arm.elbow, *taken]), axis=0)).max()
-    print(f"{arm.name:8}{name:17}{1e6 * best / POINTS:10.2f}{1e6 * best_cpu / POINTS:10.2f}{reached:9}{largest:18.4f}")
+def follow(solve: Solve, arm: Arm, path: Array) -> list[Array]:
+    """Follow the path, each point from the previous answer."""
+    q, taken = np.array(arm.elbow), []
+    for T in path:
+        q = solve(q, T).q
+        taken.append(q)
+    return taken
 
 
-def tracking(arms: Sequence[Arm], peers: Sequence[Peer]) -> None:
+def track(given: Namespace) -> None:
     """Print the table of tracked paths."""
-    print(f"\nwarm-started tracking of {POINTS} points (a figure of eight, 0.3 m wide); best of some runs")
-    print(f"{'':25}{'us/point':>10}{'CPU us':>10}{'reached':>9}{'largest step rad':>18}")
-    for arm in arms:
-        track("Poise", poise_solve(arm)[0], arm, 20)
-        for peer in peers:
-            try:
-                with quiet_output():
-                    solve = peer.build(arm) if peer.tracks else None
-            except ImportError:
-                continue
-            if solve is not None:
-                track(peer.name, solve, arm, 3 if peer.share > 0.1 else 1)
+    print(f"warm-started tracking of {POINTS} points (a figure of eight, 0.3 m wide); best of some runs")
+    table = Table("arm:8", "library:17", "us/point:10.2f", "CPU us:10.2f", "reached:9", "largest step rad:18.4f")
+    peers = [peer for peer in choose_peers(PEERS, given.peers) if peer.tracks]
+    for arm in map(ARMS.__getitem__, given.arms):
+        path = make_path(arm)
+        solves = [("Poise", prepare(arm)[0], 20)]
+        solves += [(p.name, solve, 3 if p.share > 0.1 else 1) for p, solve in find_contestants(peers, arm)]
+        for name, solve, turns in solves:
+            wall, cpu, taken = time_best(partial(follow, solve, arm, path), turns)
+            reached = sum(arm.serves(q, T) for q, T in zip(taken, path, strict=True))
+            largest = np.abs(np.diff(np.array([arm.elbow, *taken]), axis=0)).max()
+            table.add(arm.name, name, 1e6 * wall / POINTS, 1e6 * cpu / POINTS, reached, largest)
 
 
-def versions(peers: Sequence[Peer]) -> str:
-    """Return the versions of the installed peers."""
-    found = []
-    for package in dict.fromkeys(peer.package for peer in peers):
-        try:
-            found.append(f"{package} {importlib.metadata.version(package)}")
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return ", ".join(found) or "no peers"
+# ------------------------------------------------------------------------------------------ batches
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--targets", type=int, default=10_000, help="targets for each arm; slow peers get fewer")
-    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
-    parser.add_argument("--peers", nargs="*", default=None, help="names of the peers to run; all unless given")
-    parser.add_argument("--no-peers", action="store_true")
-    options = parser.parse_args()
-    wanted = [] if options.no_peers else [p for p in PEERS if options.peers is None or p.name in options.peers]
-    arms = [ARMS[name] for name in options.arms]
-    print(f"{machine()}\nPython {platform.python_version()}, numpy {np.__version__}")
-    print(f"poise {poise.__version__} at level {native.level()}, {versions(wanted)}")
-    print("UR5: the maker's DH table (CB series), every joint +-360 degrees")
-    for arm in arms:
-        compare(arm, options.targets, wanted)
-    print(f"\nwhere Poise's time goes, us: {min(options.targets, 2000)} targets, best of some turns")
-    print(f"{'':10}{'a call':>9}{'empty call':>18}{'Python shell':>18}{'checks, arrays':>18}{'kernel':>18}")
-    for arm in arms:
-        print(where_time_goes(arm, min(options.targets, 2000)))
-    tracking(arms, wanted)
+def measure_batches(given: Namespace) -> None:
+    """Print the table of batches, then the loops over single calls."""
+    columns = (":22", "targets:9", "threads:9", "a second:11,.0f", "CPU us:9.2f", "free machine:14,.0f")
+    table = Table(*columns, "verified %:12.2f", "false:7", "steps:8.2f", "searches:10.3f")
+    for arm in map(ARMS.__getitem__, given.arms):
+        model, tool = model_of(arm)
+        kinds = {
+            "": (draw_targets(arm, given.targets), given.repeats),
+            " mixed": (draw_mixed(arm, max(1, given.targets // 10)), min(3, given.repeats)),
+        }
+        solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE))
+        for kind, (targets, repeats) in kinds.items():
+            solver.solve(targets)
+            wall, cpu, batch = time_best(partial(solver.solve, targets), repeats)
+            good = arm.serve(batch.q, targets)
+            count, false = len(targets), int((batch.reached & ~good).sum())
+            rates = (count / wall, 1e6 * cpu / count, count_cores() * count / cpu)
+            effort = (batch.steps.mean(), batch.searches.mean())
+            table.add(f"{arm.name}{kind}", count, solver.threads, *rates, 100 * good.mean(), false, *effort)
+        measure_loops(arm, kinds[""][0][:1000], min(5, given.repeats))
+
+
+def measure_loops(arm: Arm, targets: Array, repeats: int) -> None:
+    """Solve the targets in a loop; print the CPU microseconds per target."""
+    model, tool = model_of(arm)
+    solver = prepare(arm)[1]
+    loops = {
+        "Solver": lambda: [solver.solve(None, {tool: target}) for target in targets],
+        "poise.solve": lambda: [poise.solve(model, Reach(tool, target, tolerance=TOLERANCE)) for target in targets],
+    }
+    for name, loop in loops.items():
+        print(f"{arm.name}, one by one: {name:12}{1e6 * time_best(loop, repeats)[1] / len(targets):9.2f} CPU us")
 
 
 if __name__ == "__main__":
-    main()
+    run_command(
+        __doc__,
+        {"solve": Part(compare), "cost": Part(measure_cost), "track": Part(track), "batch": Part(measure_batches)},
+        OPTIONS,
+        [peer.package for peer in PEERS],
+    )

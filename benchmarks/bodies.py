@@ -1,49 +1,60 @@
-"""Benchmark whole bodies from Python: `python benchmarks/bodies.py [--rounds 3]`.
+"""Benchmark whole bodies from Python: `python benchmarks/bodies.py [g1 drag levels markers growth] [--rounds 3]`.
 
-Three tables:
+g1       the Unitree G1, two hands and two feet to 1e-3 m and 1e-2 rad, 200 targets about a bent stance, compared with
+         other libraries in one run (shared/g1.py, shared/body_peers.py). An answer counts if Pinocchio finds every end
+         at its target and every joint in its range.
+drag     the built-in humanoid dragged by a hand: feet pinned, gaze, balance, rest, strict priorities; time of a frame.
+         "feet", "hand": largest distance from their targets; "step": largest rotation of a joint in a frame. "far": the
+         hand first prevents balance and gaze, and then is out of reach.
+levels   a strict step compared with a chain of dense QPs by DAQP (pip install daqp), on four levels: the feet, a hand,
+         gaze, balance. Poise's figure is the time of a whole solve in continuous mode over its steps: kinematics, rows,
+         all levels with their bounds, corrections and acceptance. DAQP's is only the solving of one step: for each
+         level a QP over its rows (whose Jacobians are made beforehand), with the levels above as equalities and the
+         joint bounds, called through its Python binding.
+markers  points all over the humanoid
+growth   the cost of a step for bodies of 25 to 400 joints, with four hands and feet
 
-1. The Unitree G1, two hands and two feet to 1e-3 m and 1e-2 rad, 200 targets about a bent stance, compared with other
-   libraries in one run (g1.py, body_peers.py). An answer counts if Pinocchio finds every end at its target and every
-   joint in its range.
-2. The built-in humanoid dragged by a hand: feet pinned, gaze, balance, rest, strict priorities; time of a frame.
-3. The cost of a step for bodies of 25 to 400 joints, with four hands and feet.
-
-The solvers take turns, a block of targets each, over several rounds, so that a slow minute hits all of them. "quiet" is
-the mean over the targets of the least time among the rounds: the time of a call on a quiet machine.
+"quiet" is the mean over the targets of the least time among the rounds: the time of a call on a quiet machine.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import platform
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from argparse import Namespace
+from typing import Any
 
 import numpy as np
-from arms import versions
-from body_peers import WHOLE_PEERS, Whole, WholePeer
-from g1 import ENDS, PACKAGE, SPREAD, TOLERANCE, Problem, Targets, make_problem
-from kinematics import machine
-from peers import Answer, quiet_output
-from robots import Array
+from shared.body_peers import WHOLE_PEERS, Whole
+from shared.command import Options, Part, Table, run_command
+from shared.contest import Answer, Contestant, choose_peers, find_contestants, hold_contest
+from shared.g1 import ENDS, PACKAGE, SPREAD, TOLERANCE, Problem, Targets, make_problem
+from shared.robots import Array
 
 import poise
-from poise import native
 from poise.goals import Balance, Goal, LookAt, Reach, Rest
 
-TARGETS, BLOCK = 200, 20
-PARTS = ("g1", "drag", "markers", "growth")
+TARGETS = 200
 MARKED = 300  # frames
 FRAMES, LOOPS, LAPS, SETTLE = 1000, 4, 3, 50
+LEVEL_FRAMES, DAMPING = 400, 1e-6
 JOINTS = (25, 50, 100, 200, 400)
+NAMES = [peer.name for peer in WHOLE_PEERS]
+OPTIONS: Options = {
+    "rounds": (3, "rounds over the targets; five times that for growing bodies"),
+    "spread": (SPREAD, "how far the G1's targets are from its stance [rad]"),
+    "peers": (
+        [peer.name for peer in WHOLE_PEERS],
+        "names of the peers; none for Poise alone",
+        [*(peer.name for peer in WHOLE_PEERS), "none"],
+    ),
+}
 
 # ------------------------------------------------------------------------------------------ the G1 compared with others
 
 
-def poise_whole(problem: Problem) -> Whole:
+def prepare(problem: Problem) -> Whole:
     """Return the default method of Poise on a prepared Solver."""
     model = poise.load(problem.path, base="free")
     solver = poise.Solver(model, [Reach(name, np.eye(4), tolerance=TOLERANCE) for name in ENDS])
@@ -53,89 +64,30 @@ def poise_whole(problem: Problem) -> Whole:
     start[base], start[at] = problem.start[[0, 1, 2, 6, 3, 4, 5]], problem.start[7:]
     solve = solver.solve
 
-    def timed(targets: Targets) -> Answer:
+    def timed(_: Any, targets: Targets) -> Answer:
         return solve(start, targets)  # type: ignore[return-value]  # a Solution has the fields of an Answer
 
     return Whole(timed, lambda q: np.concatenate([q[base][[0, 1, 2, 4, 5, 6, 3]], q[at]]))
 
 
-@dataclass
-class Tally:
-    """The results of one library."""
-
-    name: str
-    whole: Whole
-    seconds: list[list[float]] = field(default_factory=list)  # a list of times for each target
-    answers: list[Answer] = field(default_factory=list)
-    good: list[bool] = field(default_factory=list)
-
-    def run(self, problem: Problem, first: int, last: int) -> None:
-        """Solve a block of targets, timed call by call, then check the answers of the first round."""
-        clock, solve = time.perf_counter, self.whole.solve
-        for i in range(first, last):
-            targets = problem.targets[i]
-            begun = clock()
-            answer = solve(targets)
-            taken = clock() - begun
-            if i == len(self.seconds):
-                self.seconds.append([])
-                self.answers.append(answer)
-                self.good.append(problem.serves(self.whole.there(answer.q), targets))
-            self.seconds[i].append(taken)
-
-    @property
-    def quiet_us(self) -> float:
-        """The mean over the targets of the least time [us]."""
-        return 1e6 * float(np.mean([min(times) for times in self.seconds]))
-
-    def row(self, ours: float) -> str:
-        """Return its row of the table; `ours` is Poise's quiet time."""
-        us = 1e6 * np.array(self.seconds).ravel()
-        false = sum(a.reached and not good for a, good in zip(self.answers, self.good, strict=True))
-        steps, searches = (np.mean([getattr(a, what) for a in self.answers]) for what in ("steps", "searches"))
-        times = f"{us.mean():10.1f}{np.median(us):9.1f}{np.percentile(us, 99):10.1f}{self.quiet_us:10.1f}"
-        counts = f"{100 * np.mean(self.good):9.1f}{false:7}{steps:8.2f}{searches:10.2f}{self.quiet_us / steps:9.1f}"
-        return f"{self.name:12}{times}{counts}{self.quiet_us / ours:9.1f}x"
-
-
-HEAD = (
-    f"{'':12}{'mean us':>10}{'p50':>9}{'p99':>10}{'quiet us':>10}{'solved %':>9}{'false':>7}{'steps':>8}"
-    f"{'searches':>10}{'us/step':>9}{'to Poise':>10}"
-)
-
-
-def contestants(problem: Problem, peers: Sequence[WholePeer]) -> Iterator[Tally]:
-    """Yield Poise and every installed peer; print the names of the others."""
-    yield Tally("Poise", poise_whole(problem))
-    for peer in peers:
-        try:
-            with quiet_output():
-                whole = peer.build(problem)
-        except ImportError:
-            print(f"{peer.name:12} not installed (pip install {peer.package})")
-            continue
-        yield Tally(peer.name, whole)
-
-
-def compare(peers: Sequence[WholePeer], rounds: int, spread: float) -> None:
+def compare(given: Namespace) -> None:
     """Print the table of the G1."""
-    print(f"\nUnitree G1, 35 degrees of freedom, 4 poses, {TARGETS} targets within about {spread} rad, {rounds} rounds")
+    print(f"35 degrees of freedom, 4 poses, {TARGETS} targets within about {given.spread} rad, {given.rounds} rounds")
     with tempfile.TemporaryDirectory() as folder:
         try:
-            problem = make_problem(folder, TARGETS, spread)
+            problem = make_problem(folder, TARGETS, given.spread)
         except ImportError as missing:  # of which a package that is not installed is one
             print(f"left out: {missing} (pip install pin {PACKAGE})")
             return
-        tallies = list(contestants(problem, peers))
-        for tally in tallies:  # one call to warm up
-            tally.whole.solve(problem.targets[0])
-        for _ in range(rounds):
-            for first in range(0, TARGETS, BLOCK):
-                for tally in tallies:
-                    tally.run(problem, first, first + BLOCK)
-    print(HEAD)
-    for tally in tallies:
-        print(tally.row(tallies[0].quiet_us))
+        wholes = [("Poise", prepare(problem))]
+        wholes += [
+            (peer.name, whole) for peer, whole in find_contestants(choose_peers(WHOLE_PEERS, given.peers), problem)
+        ]
+        contestants = [
+            Contestant(name, whole.solve, lambda q, T, whole=whole: problem.serves(whole.there(q), T), TARGETS)
+            for name, whole in wholes
+        ]
+        hold_contest(contestants, None, problem.targets, rounds=given.rounds, blocks=10)
 
 
 # ------------------------------------------------------------------------------------------ the humanoid dragged
@@ -166,8 +118,8 @@ def drag_path(model: poise.Model, far: bool) -> Array:
     return hand + shift * (np.array([2.0, 1.0, 3.0]) if far else 1.0)
 
 
-def drag(levels: bool, far: bool) -> str:
-    """Follow the path frame by frame, each from the previous pose; return a row."""
+def drag(table: Table, levels: bool, far: bool) -> None:
+    """Follow the path frame by frame, each from the previous pose; print a row."""
     model = poise.load("humanoid")
     path = drag_path(model, far)
     solver = poise.Solver(model, drag_goals(model, levels), mode="continuous")
@@ -189,28 +141,94 @@ def drag(levels: bool, far: bool) -> str:
             hand = max(hand, solution.errors["hand_r"][0])
     us, label = 1e6 * times, ("strict levels" if levels else "one level") + (", far" if far else "")
     quiet = us.min(axis=0)
-    row = f"{label:20}{us.mean():10.1f}{np.median(us):9.1f}{np.percentile(us, 99):9.1f}"
-    row += f"{quiet.mean():10.1f}{np.percentile(quiet, 99):11.1f}"
-    counts = f"{steps / us.size:8.2f}{100 * reached / us.size:11.1f}"
-    return f"{row}{counts}{1e3 * feet:10.3f}{1e3 * hand:10.3f}{largest:10.3f}"
+    spent = (us.mean(), np.median(us), np.percentile(us, 99), quiet.mean(), np.percentile(quiet, 99))
+    table.add(label, *spent, steps / us.size, 100 * reached / us.size, 1e3 * feet, 1e3 * hand, largest)
 
 
-def dragging() -> None:
+def drag_all(_: Namespace) -> None:
     """Print the table of the dragged humanoid."""
-    print(f"\nhumanoid dragged: feet pinned, hand, balance, gaze, rest; {FRAMES} frames, continuous, {LAPS} laps")
-    head = f"{'us per frame':20}{'mean':>10}{'p50':>9}{'p99':>9}{'quiet':>10}{'quiet p99':>11}{'steps':>8}"
-    print(f"{head}{'reached %':>11}{'feet mm':>10}{'hand mm':>10}{'step rad':>10}")
+    print(f"feet pinned, hand, balance, gaze, rest; {FRAMES} frames, continuous, {LAPS} laps")
+    spent = ("us per frame:20", "mean:10.1f", "p50:9.1f", "p99:9.1f", "quiet:10.1f", "quiet p99:11.1f")
+    found = ("steps:8.2f", "reached %:11.1f", "feet mm:10.3f", "hand mm:10.3f", "step rad:10.3f")
+    table = Table(*spent, *found)
     for levels, far in itertools.product((True, False), (False, True)):
-        print(drag(levels, far))
-    print("feet, hand: largest distance from their targets; step: largest rotation of a joint in a frame")
-    print("far: the hand first prevents balance and gaze, and then is out of reach")
+        drag(table, levels, far)
+
+
+# ------------------------------------------------------------------------------------------ a strict step
+
+
+def make_levels() -> tuple[poise.Solver, Any, Any]:
+    """Return a solver of four strict levels, its body, and the place of the hand."""
+    model = poise.load("humanoid")
+    feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
+    hand = model.fk(model.rest, "hand_r")[:3, 3]
+    goals = [
+        *feet,
+        Reach("hand_r", hand, priority=1),
+        LookAt("eyes", hand, priority=2),
+        Balance(["foot_l", "foot_r"], priority=3),
+    ]
+    return poise.Solver(model, goals, mode="continuous"), model, hand
+
+
+def drag_levels() -> tuple[float, list[Any]]:
+    """Return the microseconds per step of Poise, and the linearised levels of every frame."""
+    solver, model, hand = make_levels()
+    q, seconds, steps, linear = np.array(model.rest), 0.0, 0, []
+    for k in range(LEVEL_FRAMES):
+        a = 2 * np.pi * k / 200
+        way = (0.1 * np.sin(a) + 0.05, 0.25 + 0.15 * np.cos(a), 0.25 + 0.1 * np.sin(2 * a))
+        at = hand + np.array(way)
+        solution = solver.solve(q, {"hand_r": at, "eyes": at})
+        seconds, steps = seconds + solution.seconds, steps + solution.steps
+        J, r, _ = solver.problem.rows_jacobian(q)
+        linear.append((np.array(J), np.array(r)))
+        q = solution.q
+    return 1e6 * seconds / steps, linear
+
+
+def chain(daqp: Any, J: Any, r: Any, spans: list[slice]) -> Any:
+    """Solve one step with one QP per level."""
+    n = J.shape[1]
+    x, above, level_values = np.zeros(n), np.zeros((0, n)), np.zeros(0)
+    low, high = np.full(n, -0.2), np.full(n, 0.2)
+    for span in spans:
+        A, b = J[span], r[span]
+        H, f = 2 * (A.T @ A + DAMPING * np.eye(n)), -2 * A.T @ b
+        upper = np.concatenate([high, level_values])
+        lower = np.concatenate([low, level_values])
+        sense = np.concatenate([np.zeros(n), np.full(len(level_values), 5)]).astype(np.int32)
+        found = daqp.solve(H, f, np.ascontiguousarray(above), upper, lower, sense)
+        x = found[0]
+        above = np.vstack([above, A])
+        level_values = above @ x
+    return x
+
+
+def compare_levels(_: Namespace) -> None:
+    """Print the time of a strict step, and of DAQP's chain."""
+    own, linear = drag_levels()
+    print(f"Poise: {own:.1f} us a step, everything included")
+    try:
+        import daqp
+    except ImportError:
+        return
+    spans = [slice(0, 12), slice(12, 15), slice(15, 18), slice(18, len(linear[0][1]))]
+    times = []
+    for J, r in linear:
+        begun = time.perf_counter()
+        chain(daqp, J, r, spans)
+        times.append(time.perf_counter() - begun)
+    chained = 1e6 * float(np.median(times))
+    print(f"DAQP, a QP a level: {chained:.1f} us a step, {chained / own:.1f} times Poise's")
 
 
 # ------------------------------------------------------------------------------------------ markers
 
 
-def follow_markers(count: int, rest: bool) -> str:
-    """Follow points all over the humanoid, 2 mm off, for some frames, each from the previous pose; return a row."""
+def follow_markers(table: Table, count: int, rest: bool) -> None:
+    """Follow points all over the humanoid, 2 mm off, for some frames, each from the previous pose; print a row."""
     model, rng = poise.load("humanoid"), np.random.default_rng(0)
     points = {f"m{k}": (model.frames[k % len(model.frames)], rng.normal(scale=0.05, size=3)) for k in range(count)}
     goals = [Reach(frame, np.zeros(3), point=p, name=name, tolerance=0.01) for name, (frame, p) in points.items()]
@@ -226,16 +244,16 @@ def follow_markers(count: int, rest: bool) -> str:
         solution = solver.solve(q, targets)
         us.append(1e6 * (time.perf_counter() - begun))
         q, reached, steps = solution.q, reached + bool(solution.reached), steps + solution.steps
-    row = f"{count:8}{3 * count:7}{'yes' if rest else 'no':>6}{np.median(us):10.1f}{np.percentile(us, 99):10.1f}"
-    return f"{row}{steps / MARKED:8.2f}{100 * reached / MARKED:11.1f}"
+    found = (np.median(us), np.percentile(us, 99), steps / MARKED, 100 * reached / MARKED)
+    table.add(str(count), 3 * count, "yes" if rest else "no", *found)
 
 
-def markers() -> None:
+def follow_all(_: Namespace) -> None:
     """Print the table of markers on a body."""
-    print(f"\nmarkers on the humanoid, to 1 cm, continuous, {MARKED} frames; us a frame")
-    print(f"{'markers':>8}{'rows':>7}{'rest':>6}{'p50':>10}{'p99':>10}{'steps':>8}{'reached %':>11}")
+    print(f"on the humanoid, to 1 cm, continuous, {MARKED} frames; us a frame")
+    table = Table("markers:8", "rows:7", "rest:6", "p50:10.1f", "p99:10.1f", "steps:8.2f", "reached %:11.1f")
     for count, rest in itertools.product((20, 41, 80), (False, True)):
-        print(follow_markers(count, rest))
+        follow_markers(table, count, rest)
 
 
 # ------------------------------------------------------------------------------------------ growth
@@ -265,8 +283,8 @@ def figure(joints: int) -> poise.Model:
     return builder.build()
 
 
-def grows(joints: int, turns: int) -> str:
-    """Return a row: the cost of a step and of a solve for a body of that many joints, best of several turns."""
+def grow(table: Table, joints: int, turns: int) -> None:
+    """Print the cost of a step and of a solve for a body of that many joints, best of several turns."""
     model, rng = figure(joints), np.random.default_rng(0)
     tips = ("hand_l", "hand_r", "foot_l", "foot_r")
     solver = poise.Solver(model, [Reach(tip, np.eye(4), tolerance=TOLERANCE) for tip in tips], restarts=0)
@@ -280,42 +298,20 @@ def grows(joints: int, turns: int) -> str:
         best = np.minimum(best, [solution.seconds for solution in solutions])
     steps = sum(solution.steps for solution in solutions)
     us, reached = 1e6 * best.sum() / steps, sum(solution.reached for solution in solutions)
-    row = f"{joints:8}{model.nv:6}{us:12.2f}{1e3 * us / joints:14.1f}"
-    return f"{row}{1e6 * best.mean():12.1f}{steps / len(targets):8.2f}{reached:6}/{len(targets)}"
+    each = (us, 1e3 * us / joints, 1e6 * best.mean(), steps / len(targets))
+    table.add(str(joints), model.nv, *each, f"{reached}/{len(targets)}")
 
 
-def growth(turns: int) -> None:
+def grow_all(given: Namespace) -> None:
     """Print the table of bodies from 25 to 400 joints."""
-    print("\ncost of a step, 4 poses (24 rows), kernel time; best of some turns")
-    print(f"{'joints':>8}{'nv':>6}{'us/step':>12}{'ns/joint':>14}{'us/solve':>12}{'steps':>8}{'reached':>9}")
+    print("cost of a step, 4 poses (24 rows), kernel time; best of some turns")
+    each = ("us/step:12.2f", "ns/joint:14.1f", "us/solve:12.1f", "steps:8.2f")
+    table = Table("joints:8", "nv:6", *each, "reached:9")
     for joints in JOINTS:
-        print(grows(joints, turns))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--rounds", type=int, default=3, help="rounds over the targets; five times that for growing bodies"
-    )
-    parser.add_argument(
-        "--spread", type=float, default=SPREAD, help="how far the G1's targets are from its stance [rad]"
-    )
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--peers", nargs="*", default=None, help="names of the peers to run; all unless given")
-    parser.add_argument("--no-peers", action="store_true")
-    options = parser.parse_args()
-    wanted = [] if options.no_peers else [p for p in WHOLE_PEERS if options.peers is None or p.name in options.peers]
-    print(f"{machine()}\nPython {platform.python_version()}, numpy {np.__version__}")
-    print(f"poise {poise.__version__} at level {native.level()}, {versions(wanted)}")
-    if "g1" in options.parts:
-        compare(wanted, options.rounds, options.spread)
-    if "drag" in options.parts:
-        dragging()
-    if "markers" in options.parts:
-        markers()
-    if "growth" in options.parts:
-        growth(5 * options.rounds)
+        grow(table, joints, 5 * given.rounds)
 
 
 if __name__ == "__main__":
-    main()
+    parts = {"g1": compare, "drag": drag_all, "levels": compare_levels, "markers": follow_all, "growth": grow_all}
+    packages = [*(peer.package for peer in WHOLE_PEERS), PACKAGE, "mujoco", "daqp"]
+    run_command(__doc__, {name: Part(work) for name, work in parts.items()}, OPTIONS, packages)

@@ -1,58 +1,49 @@
-"""Reading files, compared with other readers: `python benchmarks/formats.py [--robots]`.
+"""Reading files, compared with other readers: `python benchmarks/formats.py [urdf bvh robots]`.
 
 URDFs come from the package example-robot-data (Talos, a humanoid, unless it is missing: then the built-in one, written
 first). The BVH is made here, as large as a take of CMU's: 31 joints, 96 channels, 5,000 frames. No reader
-opens meshes. Readers take turns and the best turn counts. `--robots` compares every robot of example-robot-data with
+opens meshes. Readers take turns and the best turn counts. `robots` compares every robot of example-robot-data with
 Pinocchio.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
-import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from shared.command import Call, Part, Table, run_command
 
 import poise
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 HUMANOIDS = ("talos_full_v2", "g1_29dof_rev_1_0", "romeo", "icub", "simple_humanoid")
 JOINTS, FRAMES = 31, 5_000
 TURNS = 15
 
-Call = Callable[[], Any]
 
-
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--robots", action="store_true", help="compare all of example-robot-data with Pinocchio")
-    arguments.add_argument("--turns", type=int, default=TURNS)
-    asked = arguments.parse_args()
+def read_urdfs(given: Namespace) -> None:
+    """Compare readers of URDF."""
     with tempfile.TemporaryDirectory() as folder:
         for path in urdfs(Path(folder)):
             model = quietly(lambda path=path: poise.load(path))
-            report(
-                f"URDF {path.stem}: {len(model.joints)} joints, {path.stat().st_size // 1024} KiB",
-                urdf_readers(path),
-                asked.turns,
-            )
+            title = f"{path.stem}: {len(model.joints)} joints, {path.stat().st_size // 1024} KiB"
+            report(title, urdf_readers(path), given.repeats)
+
+
+def read_bvh(given: Namespace) -> None:
+    """Compare readers of BVH."""
+    with tempfile.TemporaryDirectory() as folder:
         clip = Path(folder, "take.bvh")
         write_take(clip)
-        megabytes = clip.stat().st_size / 1e6
-        report(
-            f"BVH: {JOINTS} joints, {FRAMES} frames, {megabytes:.0f} MB", bvh_readers(clip), max(2, asked.turns // 5)
-        )
-    if asked.robots:
-        robots()
+        title = f"{JOINTS} joints, {FRAMES} frames, {clip.stat().st_size / 1e6:.0f} MB"
+        report(title, bvh_readers(clip), max(2, given.repeats // 5))
 
 
 def quietly(call: Call) -> Any:
@@ -75,9 +66,9 @@ def report(title: str, readers: dict[str, Call], turns: int) -> None:
                 del readers[name], best[name]
                 continue
             best[name] = min(best[name], time.perf_counter() - start)
-    print(title)
+    table = Table(f"{title}:46", "ms:9.1f", "to Poise:7.1f")
     for name, seconds in best.items():
-        print(f"  {name:34s} {1e3 * seconds:9.1f} ms {seconds / best.get('Poise', seconds):7.1f} x")
+        table.add(name, 1e3 * seconds, seconds / best.get("Poise", seconds))
 
 
 # ------------------------------------------------------------------------------------------------ URDF
@@ -117,21 +108,24 @@ def urdf_readers(path: Path) -> dict[str, Call]:
     return readers
 
 
-def robots() -> None:
+def read_robots(_: Namespace) -> None:
     """Print the joints and the largest difference from Pinocchio for every robot."""
-    from pinocchio_urdf import refuses, worst_difference
-    from pinocchio_urdf import robots as every
-
-    print(f"{'robot':58s} {'joints':>6s} {'DOF':>4s} {'ms':>6s} {'worst difference':>17s}")
+    try:
+        from pinocchio_urdf import refuses, worst_difference
+        from pinocchio_urdf import robots as every
+    except ImportError as missing:
+        print(f"left out: {missing}")
+        return
+    table = Table("robot:58", "joints:6", "DOF:4", "ms:6.1f", "worst difference:17.1e")
     for path in every():
         name = f"{path.parents[1].name}/{path.stem}"
         if refuses(path):
-            print(f"{name:58s} rejected by Pinocchio and by us: {refused(path)}")
+            table.add(f"{name} rejected by Pinocchio and by us: {refused(path)}")
             continue
         start = time.perf_counter()
         model = quietly(lambda path=path: poise.load(path))
         took = 1e3 * (time.perf_counter() - start)
-        print(f"{name:58s} {len(model.joints):6d} {model.nv:4d} {took:6.1f} {worst_difference(model, path):17.1e}")
+        table.add(name, len(model.joints), model.nv, took, worst_difference(model, path))
 
 
 def refused(path: Path) -> str:
@@ -181,4 +175,6 @@ def bvh_readers(path: Path) -> dict[str, Call]:
 
 
 if __name__ == "__main__":
-    main()
+    parts = {"urdf": Part(read_urdfs), "bvh": Part(read_bvh), "robots": Part(read_robots)}
+    packages = ["example-robot-data", "yourdfpy", "pin", "pybvh", "bvhio"]
+    run_command(__doc__, parts, {"repeats": (TURNS, "turns of each reader")}, packages)

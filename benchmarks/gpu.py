@@ -1,26 +1,39 @@
-"""Batches on a GPU: `python benchmarks/gpu.py`.
+"""Batches on a GPU: `python benchmarks/gpu.py [arms bodies maps peers] [--device cpu]`.
 
-Targets are tool frames of random poses inside the ranges, made by the DH tables of robots.py; every search starts in
-the rest pose. An answer counts if that same FK, in float64, finds it within 1e-4 m, 1e-3 rad and the ranges; a
-wrong `reached` is counted as false. "kernels" is the device's own time between two events, "call" the wall
-clock from the Python call to the device being idle. Medians, after warming up. "mixed" are random transforms in the
-ball around the second joint that contains all positions of the tool: about half of them are out of reach; "false"
-counts proofs among as many transforms of poses, a third of whose joints are at a range's edge or at a quarter turn.
+arms    targets are tool frames of random poses inside the ranges, made by the DH tables of shared/robots.py; every
+        search starts in the rest pose. An answer counts if that same FK, in float64, finds it within 1e-4 m, 1e-3 rad
+        and the ranges; a wrong `reached` is counted as false. "kernels" is the device's own time between two events,
+        "call" the wall clock from the Python call to the device being idle. Medians, after warming up. "one" is one
+        target, median and worst. "mixed" are random transforms in the ball around the second joint that contains all
+        positions of the tool: about half of them are out of reach; "false" counts proofs among as many transforms of
+        poses, a third of whose joints are at a range's edge or at a quarter turn. "fine" are targets refined in double,
+        to tolerances beyond the precision of float; "clear" are targets among 20 obstacles, "false" those in collision.
+bodies  whole bodies with goals for hands and feet; `--g1` adds the Unitree G1
+maps    reach maps: the time of a map, and its undecided share. "asked" counts the poses that distance bounds do not
+        exclude; the rate counts all. On a GPU the default is 5 cm, 200 directions and 12 turns; on a CPU a coarser map,
+        whose rate predicts the time of the fine one.
+peers   PyRoki and pytorch_kinematics on 1,000 targets, on the device that they have
+
+With `--device cpu` only maps and peers run.
 """
 
 from __future__ import annotations
 
-import argparse
+import os
 import time
-from collections.abc import Callable
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from decide import near_edges
-from g1 import ENDS, SPREAD, STANCE
-from g1 import TOLERANCE as WHOLE_TOLERANCE
-from gpu_peers import PEERS
-from robots import ARMS, TOLERANCE, Arm, model_of
+from shared.closed_arms import draw_around, near_edges
+from shared.command import Options, Part, Table, run_command
+from shared.g1 import ENDS, SPREAD, STANCE
+from shared.g1 import TOLERANCE as WHOLE_TOLERANCE
+from shared.gpu_peers import PEERS
+from shared.robots import ARMS, TOLERANCE, Arm, draw_targets, model_of
 
 import poise
 from poise.batch import BatchSolver
@@ -31,21 +44,22 @@ from poise.solvers import Status
 SIZES = (100, 1000, 10_000, 100_000, 1_000_000, 4_000_000, 8_000_000)
 SINGLES = 200
 FINE = (1e-9, 1e-9)  # [m, rad]
-HEAD = (
-    f"{'':16}{'targets':>9}{'kernels ms':>12}{'call ms':>10}{'million/s':>11}{'verified %':>12}{'false':>7}{'steps':>8}"
-)
-MOST_CHECKED = 100_000
-
-
-def verify(arm: Arm, q: Any, targets: Any) -> Any:
-    """Return which answers are correct, by independent forward kinematics."""
-    T = arm.fk(q)
-    metres = np.linalg.norm(T[:, :3, 3] - targets[:, :3, 3], axis=1)
-    turned = np.einsum("bij,bkj->bik", targets[:, :3, :3], T[:, :3, :3])
-    sine = np.linalg.norm(turned - np.swapaxes(turned, 1, 2), axis=(1, 2)) / np.sqrt(8)
-    angle = np.arctan2(sine, (np.trace(turned, axis1=1, axis2=2) - 1) / 2)
-    held = (q >= np.asarray(arm.lower) - 1e-7).all(axis=1) & (q <= np.asarray(arm.upper) + 1e-7).all(axis=1)
-    return (metres <= TOLERANCE[0] * 1.0001) & (angle <= TOLERANCE[1] * 1.0001) & held
+MOST_CHECKED, MOST_MIXED = 100_000, 1_000_000
+TIPS = {"panda": "panda_hand_tcp", "ur5e": "tool0", "iiwa14": "iiwa_link_ee"}
+MAPS = {"gpu": (0.05, 200, 12), "cpu": (0.15, 40, 3)}  # metres, directions, turns
+COLUMNS = (":20", "targets:9", "kernels ms:12.3f", "call ms:10.3f", "million/s:11.2f", "verified %:12.3f", "false:7")
+OPTIONS: Options = {
+    "device": ("gpu", "where it runs", ("gpu", "cpu")),
+    "arms": (["panda"], "names of arms, of the batches and of the peers", ARMS),
+    "sizes": (SIZES, "sizes of the batches"),
+    "bodies": (200_000, "whole bodies"),
+    "g1": (Path, "the Unitree G1's URDF, such as that of example-robot-data"),
+    "maps": (["panda"], "names of the arms of the maps", TIPS),
+    "spacing": (float, "metres between the places of a map"),
+    "directions": (int, "directions at each place"),
+    "turns": (int, "turns about each direction"),
+    "out": (Path, "file for the last map (NPZ)"),
+}
 
 
 def timed(call: Callable[[], Any], repeats: int) -> tuple[float, float, Any]:
@@ -66,15 +80,36 @@ def timed(call: Callable[[], Any], repeats: int) -> tuple[float, float, Any]:
     return float(np.median(device)), float(np.median(walls)), answer
 
 
-def targets_of(arm: Arm, count: int) -> Any:
-    """Return tool frames of random poses, in parts, to limit the host's memory."""
-    rng = np.random.default_rng(0)
-    parts = [min(200_000, count - k) for k in range(0, count, 200_000)]
-    return np.concatenate([arm.fk(rng.uniform(arm.lower, arm.upper, (n, len(arm.rows)))) for n in parts])
+def print_device() -> None:
+    """Print the card and the versions of what runs on it."""
+    import cupy as cp
+
+    name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    print(f"{name}, CuPy {cp.__version__}, CUDA {cp.cuda.runtime.runtimeGetVersion()}")
 
 
-def run_arm(arm: Arm, sizes: tuple[int, ...]) -> None:
-    """Print the table of one arm."""
+def add_row(table: Table, name: str, count: int, run: tuple[float, float, Any], *found: Any) -> None:
+    """Print a row: times, rate, and what was found."""
+    kernels, call, _ = run
+    table.add(name, count, kernels, call, count / kernels / 1e3, *found)
+
+
+# ------------------------------------------------------------------------------------------------ arms
+
+
+def measure_arms(given: Namespace) -> None:
+    """Print the table of batches of arms."""
+    print_device()
+    for name in given.arms:
+        arm, most = ARMS[name], min(1_000_000, max(given.sizes))
+        table = measure_arm(arm, given.sizes)
+        measure_mixed(table, arm, [size for size in given.sizes if size >= 100_000] or [max(given.sizes)])
+        measure_fine(table, arm, most)
+        measure_clear(table, arm, most)
+
+
+def measure_arm(arm: Arm, sizes: Sequence[int]) -> Table:
+    """Print the rows of one arm."""
     import cupy as cp
 
     model, tool = model_of(arm)
@@ -82,66 +117,46 @@ def run_arm(arm: Arm, sizes: tuple[int, ...]) -> None:
     clock = time.perf_counter()
     solver.solve(cp.asarray(arm.fk(arm.middle)[None], dtype=cp.float32))
     print(f"{arm.name}: first call {time.perf_counter() - clock:.1f} s, compiling unless the cache has it", flush=True)
-    host = targets_of(arm, max(sizes))
+    table = Table(*COLUMNS, "steps:8.2f")
+    host = draw_targets(arm, max(sizes))
     device = cp.asarray(host, dtype=cp.float32)
     singles = [timed(lambda k=k: solver.solve(device[k : k + 1]), 3)[:2] for k in range(min(SINGLES, len(device)))]
     for what, at in (("median", 50), ("worst", 100)):
-        kernels, call = np.percentile(singles, at, axis=0)
-        print(f"{arm.name + ', ' + what:16}{1:>9}{kernels:>12.3f}{call:>10.3f}", flush=True)
+        table.add(f"{arm.name}, one, {what}", 1, *np.percentile(singles, at, axis=0))
     for size in sizes:
-        part = device[:size]
-        kernels, call, batch = timed(lambda part=part: solver.solve(part), 20 if size <= 100_000 else 5)
-        few = slice(0, MOST_CHECKED)
-        good = verify(arm, batch.q[few].get().astype(np.float64), host[:size][few])
+        run = timed(partial(solver.solve, device[:size]), 20 if size <= 100_000 else 5)
+        few, batch = slice(0, MOST_CHECKED), run[2]
+        good = arm.serve(batch.q[few].get().astype(np.float64), host[:size][few], single=True)
         false = int((batch.reached[few].get() & ~good).sum())
-        line = f"{arm.name:16}{size:>9}{kernels:>12.3f}{call:>10.3f}{size / kernels / 1e3:>11.2f}"
-        print(f"{line}{100 * good.mean():>12.3f}{false:>7}{float(batch.steps.mean()):>8.2f}", flush=True)
+        add_row(table, arm.name, size, run, 100 * good.mean(), false, float(batch.steps.mean()))
+    return table
 
 
-def run_fine(arm: Arm, count: int) -> None:
-    """Print the same targets refined in double, to tolerances beyond the precision of float."""
-    import cupy as cp
-
-    model, tool = model_of(arm)
-    solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=FINE), dtype="float64")
-    device = cp.asarray(targets_of(arm, count))
-    kernels, call, batch = timed(lambda: solver.solve(device), 5)
-    line = f"{arm.name + ', fine':16}{count:>9}{kernels:>12.3f}{call:>10.3f}{count / kernels / 1e3:>11.2f}"
-    print(f"{line}{100 * float(batch.reached.mean()):>12.3f}{'':7}{float(batch.steps.mean()):>8.2f}", flush=True)
-
-
-def draw_in_the_ball(model: poise.Model, frame: str, rng: np.random.Generator, count: int) -> Any:
-    """Return random transforms in the ball around the second joint that contains the tool."""
-    center = model.family(frame).chain.axes[1].p
-    reach = np.linalg.norm(model.fk(model.random(rng, 20_000), frame)[:, :3, 3] - center, axis=1).max()
-    way, turn = rng.normal(size=(count, 3)), rng.normal(size=(count, 4))
-    way *= reach * rng.random((count, 1)) ** (1 / 3) / np.linalg.norm(way, axis=1)[:, None]
-    w, x, y, z = (turn / np.linalg.norm(turn, axis=1)[:, None]).T
-    T = np.zeros((count, 4, 4))
-    T[:, 0, :3] = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=1)
-    T[:, 1, :3] = np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], axis=1)
-    T[:, 2, :3] = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
-    T[:, :3, 3], T[:, 3, 3] = center + way, 1.0
-    return T
-
-
-def run_mixed(arm: Arm, sizes: tuple[int, ...]) -> None:
+def measure_mixed(table: Table, arm: Arm, sizes: Sequence[int]) -> None:
     """Print the rate, the share decided and the false proofs of random transforms."""
     import cupy as cp
 
     model, tool = model_of(arm)
     solver, rng = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE)), np.random.default_rng(3)
-    part = draw_in_the_ball(model, tool, rng, min(1_000_000, max(sizes)))
+    part = draw_around(model, tool, rng, min(MOST_MIXED, max(sizes)))
     sure = model.fk(near_edges(model, rng, len(part)), tool)
     false = solver.solve(cp.asarray(sure, dtype=cp.float32)).counts.get(Status.UNREACHABLE, 0)
     for size in sizes:
-        device = cp.asarray(np.resize(part, (size, 4, 4)), dtype=cp.float32)
-        kernels, call, batch = timed(lambda device=device: solver.solve(device), 5)
-        share = {status: n / size for status, n in batch.counts.items()}
-        reached, proved = share.get(Status.REACHED, 0.0), share.get(Status.UNREACHABLE, 0.0)
-        line = f"{arm.name + ', mixed':16}{size:>9}{kernels:>12.3f}{call:>10.3f}{size / kernels / 1e3:>11.2f}"
-        print(f"{line}  reached {reached:.2%}, proved {proved:.2%}, open {1 - reached - proved:.3%}", flush=True)
-    print(f"{arm.name + ', mixed':16}{len(sure):>9} transforms of poses: {false} proved out of reach", flush=True)
+        run = timed(partial(solver.solve, cp.asarray(np.resize(part, (size, 4, 4)), dtype=cp.float32)), 5)
+        reached, proved = (run[2].counts.get(word, 0) / size for word in (Status.REACHED, Status.UNREACHABLE))
+        add_row(table, f"{arm.name}, mixed", size, run, None, false)
+        print(f"    reached {reached:.2%}, proved {proved:.2%}, open {1 - reached - proved:.3%}", flush=True)
+
+
+def measure_fine(table: Table, arm: Arm, count: int) -> None:
+    """Print the same targets refined in double, to tolerances beyond the precision of float."""
+    import cupy as cp
+
+    model, tool = model_of(arm)
+    solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=FINE), dtype="float64")
+    run = timed(partial(solver.solve, cp.asarray(draw_targets(arm, count))), 5)
+    found = 100 * float(run[2].reached.mean()), None, float(run[2].steps.mean())
+    add_row(table, f"{arm.name}, fine", count, run, *found)
 
 
 def scatter(count: int) -> list[Box | Cylinder]:
@@ -157,55 +172,58 @@ def scatter(count: int) -> list[Box | Cylinder]:
     return world
 
 
-def run_clearance(arm: Arm, count: int) -> None:
+def measure_clear(table: Table, arm: Arm, count: int) -> None:
     """Print the rate among 20 obstacles, and the answers that are not clear."""
     import cupy as cp
 
     model, tool = model_of(arm)
     limit = Clearance(distance=0.005, world=scatter(20))
     solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE), limits=[limit])
-    device = cp.asarray(targets_of(arm, count))
-    kernels, call, batch = timed(lambda: solver.solve(device), 3)
-    reached = batch.reached.get()
-    gaps = limit.measure_gap(model, batch.q.get().astype(np.float64)[reached])
-    line = f"{arm.name + ', clear':16}{count:>9}{kernels:>12.3f}{call:>10.3f}{count / kernels / 1e3:>11.2f}"
-    false = int((gaps <= limit.distance).sum())
-    print(f"{line}{100 * reached.mean():>12.3f}  {false} of them in collision", flush=True)
+    run = timed(partial(solver.solve, cp.asarray(draw_targets(arm, count))), 3)
+    reached = run[2].reached.get()
+    gaps = limit.measure_gap(model, run[2].q.get().astype(np.float64)[reached])
+    add_row(table, f"{arm.name}, clear", count, run, 100 * reached.mean(), int((gaps <= limit.distance).sum()))
 
 
-def run_peers(arm: Arm, count: int) -> None:
-    """Solve the same targets with the installed peers."""
-    targets = targets_of(arm, count)
-    for name, solve in PEERS.items():
-        for _ in range(2):  # the first warms it up
-            answer = solve(arm, targets)
-        if answer is None:
-            print(f"{name} is not installed")
-            continue
-        seconds, q = answer
-        line = f"{name[:15]:16}{count:>9}{'':12}{1e3 * seconds:>10.1f}{count / seconds / 1e6:>11.4f}"
-        print(f"{line}{100 * verify(arm, q, targets).mean():>12.3f}", flush=True)
+# ------------------------------------------------------------------------------------------------ bodies
+
+
+def measure_bodies(given: Namespace) -> None:
+    """Print the table of whole bodies; targets are those of configurations near the start, or random."""
+    print_device()
+    table, count, rng = Table(*COLUMNS, "steps:8.2f"), given.bodies, np.random.default_rng(3)
+    humanoid, arm = poise.load("humanoid"), chain(24)
+    ends, start = ("hand_l", "hand_r", "foot_l", "foot_r"), np.array(humanoid.rest)
+    measure_body(table, "humanoid", humanoid, ends, start, draw_near(humanoid, start, count))
+    measure_body(table, "24 joints", arm, ("tool",), np.array(arm.rest), arm.random(rng, count), TOLERANCE)
+    if given.g1 is not None:
+        model, start = load_g1(given.g1)
+        measure_body(table, "Unitree G1", model, ENDS, start, draw_near(model, start, count))
+        measure_body(table, "G1, random", model, ENDS, start, model.random(np.random.default_rng(2), count))
+
+
+def measure_body(
+    table: Table,
+    name: str,
+    model: poise.Model,
+    ends: tuple[str, ...],
+    start: Any,
+    q: Any,
+    tolerance: tuple[float, float] = WHOLE_TOLERANCE,
+) -> None:
+    """Print the row of a body with pose goals; targets are those of the configurations `q`."""
+    import cupy as cp
+
+    targets = {end: cp.asarray(model.fk(q, end), dtype=cp.float32) for end in ends}
+    solver = BatchSolver(model, [Reach(end, np.eye(4), tolerance=tolerance) for end in ends])
+    run = timed(partial(solver.solve, targets, cp.asarray(start)), 3)
+    add_row(table, name, len(q), run, 100 * float(run[2].reached.mean()), None, float(run[2].steps.mean()))
 
 
 def draw_near(model: poise.Model, start: Any, count: int) -> Any:
     """Return configurations near `start`: every joint is turned a little."""
     turns = np.random.default_rng(1).normal(scale=SPREAD, size=(count, model.nv))
     return model.clamp(model.integrate(start, turns))
-
-
-def run_body(
-    name: str, model: poise.Model, ends: tuple[str, ...], start: Any, q: Any, tolerance: Any = WHOLE_TOLERANCE
-) -> None:
-    """Print the row of a body with pose goals; targets are those of the configurations `q`."""
-    import cupy as cp
-
-    count = len(q)
-    goals = [Reach(end, np.eye(4), tolerance=tolerance) for end in ends]
-    targets = {end: cp.asarray(model.fk(q, end), dtype=cp.float32) for end in ends}
-    solver, starts = BatchSolver(model, goals), cp.asarray(start)
-    kernels, call, batch = timed(lambda: solver.solve(targets, starts), 3)
-    line = f"{name:16}{count:>9}{kernels:>12.3f}{call:>10.3f}{count / kernels / 1e3:>11.2f}"
-    print(f"{line}{100 * float(batch.reached.mean()):>12.3f}{'':7}{float(batch.steps.mean()):>8.2f}", flush=True)
 
 
 def chain(joints: int) -> poise.Model:
@@ -219,7 +237,7 @@ def chain(joints: int) -> poise.Model:
     return builder.build()
 
 
-def g1(path: str) -> tuple[poise.Model, Any]:
+def load_g1(path: Path) -> tuple[poise.Model, Any]:
     """Return the Unitree G1 from its URDF, and its bent stance."""
     model = poise.load(path, base="free")
     start = np.array(model.rest)
@@ -230,38 +248,66 @@ def g1(path: str) -> tuple[poise.Model, Any]:
     return model, start
 
 
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--arms", nargs="+", choices=ARMS, default=["panda"])
-    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
-    parser.add_argument("--bodies", type=int, default=200_000, help="whole bodies; 0 for none")
-    parser.add_argument("--g1", metavar="URDF", help="the Unitree G1's file, such as that of example-robot-data")
-    options = parser.parse_args()
-    import cupy as cp
+# ------------------------------------------------------------------------------------------------ maps and peers
 
-    name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    print(
-        f"{name}, CuPy {cp.__version__}, CUDA {cp.cuda.runtime.runtimeGetVersion()}, poise {poise.__version__}\n{HEAD}"
+
+def measure_maps(given: Namespace) -> None:
+    """Print the table of reach maps."""
+    spacing, directions, turns = (
+        value or usual
+        for value, usual in zip((given.spacing, given.directions, given.turns), MAPS[given.device], strict=True)
     )
-    for arm in options.arms:
-        run_arm(ARMS[arm], tuple(options.sizes))
-        run_mixed(ARMS[arm], tuple(size for size in options.sizes if size >= 100_000) or (max(options.sizes),))
-        run_fine(ARMS[arm], min(1_000_000, max(options.sizes)))
-        run_clearance(ARMS[arm], min(1_000_000, max(options.sizes)))
-        run_peers(ARMS[arm], 1000)
-    if options.bodies:
-        humanoid = poise.load("humanoid")
-        ends = ("hand_l", "hand_r", "foot_l", "foot_r")
-        start = np.array(humanoid.rest)
-        run_body("humanoid", humanoid, ends, start, draw_near(humanoid, start, options.bodies))
-        arm, rng = chain(24), np.random.default_rng(3)
-        run_body("24 joints", arm, ("tool",), np.array(arm.rest), arm.random(rng, options.bodies), TOLERANCE)
-    if options.bodies and options.g1:
-        model, start = g1(options.g1)
-        run_body("Unitree G1", model, ENDS, start, draw_near(model, start, options.bodies))
-        run_body("G1, random", model, ENDS, start, model.random(np.random.default_rng(2), options.bodies))
+    where = "a GPU" if given.device == "gpu" else f"{len(os.sched_getaffinity(0))} cores"
+    print(f"{where}: {100 * spacing:g} cm, {directions} directions x {turns} turns")
+    shares = ("reached:9.2%", "proved:9.2%", "open:9.3%", "of asked:9.3%")
+    table = Table("arm:8", "poses:13,", "asked:13,", *shares, "s:8.2f", "million/s:11.3f")
+    for name in given.maps:
+        seen, model = [0], poise.load(name)
+        make = partial(poise.reach_map, model, TIPS[name], device=given.device)
+        if given.device == "gpu":  # kernels are compiled once, and kept on the disk
+            make(0.2, directions, turns)
+        begun = time.perf_counter()
+        found = make(spacing, directions, turns, progress=lambda _, total, seen=seen: seen.__setitem__(0, total))
+        took = time.perf_counter() - begun
+        share = [float(x.mean(dtype="f8")) for x in (found.reached, found.proved, found.undecided)]
+        open_share = share[2] * found.poses / max(1, seen[0])
+        table.add(name, found.poses, seen[0], *share, open_share, took, found.poses / took / 1e6)
+    if given.out is not None:
+        poise.save(found, given.out)
+
+
+def measure_peers(given: Namespace) -> None:
+    """Solve the same targets with the installed peers."""
+    table, count = Table(":20", "targets:9", "ms:10.1f", "million/s:11.4f", "verified %:12.3f"), 1000
+    for arm in map(ARMS.__getitem__, given.arms):
+        targets = draw_targets(arm, min(count, max(given.sizes)))
+        for name, solve in PEERS.items():
+            solve(arm, targets)  # warms it up
+            answer = solve(arm, targets)
+            if answer is not None:
+                seconds, q = answer
+                rate = len(targets) / seconds / 1e6
+                good = arm.serve(q, targets, single=True)
+                table.add(name, len(targets), 1e3 * seconds, rate, 100 * good.mean())
+
+
+def skip_on_cpu(work: Callable[[Namespace], None], given: Namespace) -> None:
+    """Run a part that needs a GPU."""
+    if given.device == "cpu":
+        print("left out: it needs a GPU")
+    else:
+        work(given)
 
 
 if __name__ == "__main__":
-    main()
+    run_command(
+        __doc__,
+        {
+            "arms": Part(partial(skip_on_cpu, measure_arms)),
+            "bodies": Part(partial(skip_on_cpu, measure_bodies)),
+            "maps": Part(measure_maps),
+            "peers": Part(measure_peers),
+        },
+        OPTIONS,
+        ["pytorch_kinematics", "pyroki", "jax", "torch"],
+    )

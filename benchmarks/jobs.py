@@ -1,9 +1,9 @@
 """Jobs: killed at random moments, compared with Ray, and within bounded memory.
 
-    python benchmarks/jobs.py                      # all three; half an hour on two cores
-    python benchmarks/jobs.py --only kills --kills 100
-    python benchmarks/jobs.py --only ray --rows 4000000
-    python benchmarks/jobs.py --only memory --rows 100000000 --run 10000000
+    python benchmarks/jobs.py                       # all three; half an hour on two cores
+    python benchmarks/jobs.py kills --kills 100
+    python benchmarks/jobs.py ray --rows 4000000
+    python benchmarks/jobs.py memory --total 100000000 --run 10000000
 
 kills   a job is killed repeatedly with SIGKILL at random moments, then run to its end: its folder must equal that of
         an undisturbed run, byte by byte, with no row duplicated or missing.
@@ -16,7 +16,6 @@ memory  a job of so many rows is started on files of a million (ten of their own
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -24,18 +23,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import Namespace
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from shared.command import ROOT, Options, Part, run_command
 
 import poise
 from poise.goals import Reach
 from poise.scale import Job
 
-ROOT = Path(__file__).parents[1]
 ARM, TOOL = "ur5e", "tool0"
 GROUP = 1_000_000
 
@@ -60,9 +62,9 @@ def read_bytes(folder: Path) -> dict[str, bytes]:
 # ------------------------------------------------------------------------------------------------ killed
 
 
-def measure_kills(kills: int, folder: Path) -> bool:
+def measure_kills(given: Namespace, folder: Path) -> bool:
     """Kill runs of a job at moments spread evenly over an undisturbed run; each folder is compared when it is whole."""
-    rows, files, parts = 5_000, 4, 40
+    rows, files, parts, kills = 5_000, 4, 40, given.kills
     (folder / "in").mkdir()
     for k in range(files):
         pq.write_table(make_targets(rows, k * rows, k), folder / "in" / f"{k}.parquet", row_group_size=500)
@@ -120,12 +122,12 @@ def time_run(folder: Path, out: str) -> float:
 # ------------------------------------------------------------------------------------------------ Ray
 
 
-def measure_ray(rows: int, rounds: int) -> bool:
+def measure_ray(given: Namespace) -> bool:
     """Compare the CPU and wall time of rows through Ray with the plain loop."""
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     import ray.data
 
-    job = make_job()
+    job, rows, rounds = make_job(), given.rows, given.rounds
     tables = [make_targets(GROUP, k * GROUP, k) for k in range(rows // GROUP)]
     work = job.prepare(threads=1)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2_000_000_000)
@@ -187,8 +189,9 @@ print(json.dumps({"start": first[0] - begun, "peak": peak, **report.to_dict()}))
 """
 
 
-def measure_memory(rows: int, run: int, folder: Path) -> bool:
-    """Start a job of `rows` rows, and run `run` of them."""
+def measure_memory(given: Namespace, folder: Path) -> bool:
+    """Start a job of many rows, and run some of them."""
+    rows, run = given.total, given.run
     (folder / "in").mkdir()
     made = [folder / "in" / f"{k:04d}.parquet" for k in range(rows // GROUP)]
     for k, path in enumerate(made):  # ten files of their own, and links to them
@@ -208,25 +211,20 @@ def measure_memory(rows: int, run: int, folder: Path) -> bool:
     return told["done"] == run and told["peak"] < 2.0
 
 
-def main() -> None:
-    reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    reader.add_argument("--only", choices=("kills", "ray", "memory"))
-    reader.add_argument("--kills", type=int, default=100)
-    reader.add_argument("--rows", type=int)
-    reader.add_argument("--run", type=int, default=10_000_000)
-    reader.add_argument("--rounds", type=int, default=3)
-    given = reader.parse_args()
-    good = []
+def measure_in_folder(work: Callable[[Namespace, Path], bool], given: Namespace) -> bool:
+    """Run a measurement in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
-        if given.only in (None, "kills"):
-            good.append(measure_kills(given.kills, Path(folder)))
-    if given.only in (None, "ray"):
-        good.append(measure_ray(given.rows or 4 * GROUP, given.rounds))
-    with tempfile.TemporaryDirectory() as folder:
-        if given.only in (None, "memory"):
-            good.append(measure_memory(given.rows or 100 * GROUP, given.run, Path(folder)))
-    sys.exit(0 if all(good) else 1)
+        return work(given, Path(folder))
 
+
+OPTIONS: Options = {
+    "kills": (100, "how many kills"),
+    "rows": (4 * GROUP, "rows through Ray"),
+    "rounds": (3, "rounds of Ray and of the plain loop"),
+    "total": (100 * GROUP, "rows of the job whose memory is measured"),
+    "run": (10 * GROUP, "rows of it that are run"),
+}
 
 if __name__ == "__main__":
-    main()
+    kills, memory = (Part(partial(measure_in_folder, work)) for work in (measure_kills, measure_memory))
+    run_command(__doc__, {"kills": kills, "ray": Part(measure_ray), "memory": memory}, OPTIONS, ["ray", "pyarrow"])

@@ -6,20 +6,16 @@ turns counts, so that noise hits both. Bodies are rebuilt joint by joint in Pino
 
 from __future__ import annotations
 
-import platform
-import sys
 import time
-from collections.abc import Callable
+from argparse import Namespace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from shared.command import Call, Part, Table, best_of, run_command
 
 import poise
-from poise import native
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 try:
     import pinocchio as pin
 
@@ -30,47 +26,6 @@ except ImportError:
 BODIES = {"panda": "panda_hand", "humanoid": "hand_l"}
 BATCH = 10_000
 LENGTHS = (10, 30, 100, 300, 1000, 3000)
-TURNS, SLICE = 100, 0.004  # turns each, and seconds of one turn
-
-Call = Callable[[], Any]
-
-
-def best_of(*calls: Call, turns: int = TURNS) -> list[float]:
-    """Return the microseconds per call of each, the best of alternating turns."""
-    counts = [max(1, int(SLICE / max(seconds(call, 3), 1e-7))) for call in calls]
-    best = [float("inf")] * len(calls)
-    for _ in range(turns):
-        for i, (call, count) in enumerate(zip(calls, counts, strict=True)):
-            best[i] = min(best[i], seconds(call, count))
-    return [1e6 * b for b in best]
-
-
-def seconds(call: Call, count: int) -> float:
-    """Return the seconds per call over `count` calls."""
-    turns = range(count)
-    start = time.perf_counter()
-    for _ in turns:
-        call()
-    return (time.perf_counter() - start) / count
-
-
-def machine() -> str:
-    """Return a description of the machine."""
-    name = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        models = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line]
-        name = models[0] if models else name
-    return f"{platform.system()} {platform.machine()}, {name}"
-
-
-def header() -> str:
-    """Return the machine and versions."""
-    theirs = f"Pinocchio {pin.__version__}" if pin else "Pinocchio is not installed (pip install 'poise[peers]')"
-    return (
-        f"{machine()}\nPython {platform.python_version()}, numpy {np.__version__}, poise {poise.__version__} "
-        f"at level {native.level()}, {theirs}\n"
-    )
 
 
 def peers(model: poise.Model, q: Any, frame: str) -> tuple[Call, Call]:
@@ -90,18 +45,23 @@ def peers(model: poise.Model, q: Any, frame: str) -> tuple[Call, Call]:
     return fk, jacobian
 
 
-def beside(name: str, frame: str) -> None:
-    """Print two rows: one configuration at a time, compared with Pinocchio; and 10,000 at a time."""
-    model = poise.load(name)
-    many = model.random(np.random.default_rng(0), BATCH)
-    q = many[0].copy()
-    calls = {"fk": model.fk, "jacobian": model.jacobian}
-    theirs = peers(model, q, frame) if pin else (None, None)
-    for (label, ours), peer in zip(calls.items(), theirs, strict=True):
-        single, batch, *other = best_of(partial(ours, q, frame), partial(ours, many, frame), *([peer] if peer else []))
-        row = f"{name + ' ' + label:22}{single:9.3f}"
-        row += f"{other[0]:11.3f}{other[0] / single:7.2f}x" if other else f"{'-':>11}{'-':>8}"
-        print(f"{row}{batch / BATCH:14.4f}{single * BATCH / batch:13.1f}x")
+def compare(_: Namespace) -> None:
+    """Print one configuration at a time, compared with Pinocchio; and 10,000 at a time.
+
+    ratio: speed relative to Pinocchio; single/batch: speed relative to single calls.
+    """
+    columns = ("poise:9.3f", "pinocchio:11.3f", "ratio:8.2f", f"batch {BATCH}:14.4f", "single/batch:14.1f")
+    table = Table("us per item:22", *columns)
+    for name, frame in BODIES.items():
+        model = poise.load(name)
+        many = model.random(np.random.default_rng(0), BATCH)
+        q = many[0].copy()
+        theirs = peers(model, q, frame) if pin else (None, None)
+        for ours, peer in zip((model.fk, model.jacobian), theirs, strict=True):
+            calls = [partial(ours, q, frame), partial(ours, many, frame), *([peer] if peer else [])]
+            single, batch, *other = best_of(*calls)
+            both = (other[0], other[0] / single) if other else (None, None)
+            table.add(f"{name} {ours.__name__}", single, *both, batch / BATCH, single * BATCH / batch)
 
 
 def chain(count: int) -> poise.Model:
@@ -113,27 +73,18 @@ def chain(count: int) -> poise.Model:
     return builder.build()
 
 
-def grows(count: int) -> None:
-    """Print a row of the table of chains: the cost of `count` joints, and per joint."""
-    start = time.perf_counter()
-    model = chain(count)
-    build = 1e3 * (time.perf_counter() - start)
-    q, tip = model.random(np.random.default_rng(0)), f"j{count - 1}"
-    fk, jacobian = best_of(partial(model.fk, q, tip), partial(model.jacobian, q, tip), turns=25)
-    each = [1e3 * fk / count, 1e3 * jacobian / count]
-    print(f"{count:16}{fk:10.2f}{each[0]:10.1f}{jacobian:13.2f}{each[1]:10.1f}{build:10.1f}")
-
-
-def main() -> None:
-    print(header())
-    print(f"{'us per item':22}{'poise':>9}{'pinocchio':>11}{'ratio':>8}{f'batch {BATCH}':>14}{'single/batch':>14}")
-    for name, frame in BODIES.items():
-        beside(name, frame)
-    print("ratio: speed relative to Pinocchio; single/batch: speed relative to single calls\n")
-    print(f"{'chain of joints':>16}{'fk us':>10}{'ns/joint':>10}{'jacobian us':>13}{'ns/joint':>10}{'build ms':>10}")
+def grow(_: Namespace) -> None:
+    """Print the table of chains: the cost of all joints, and per joint."""
+    each = ("fk us:10.2f", "ns/joint:10.1f", "jacobian us:13.2f", "ns/joint:10.1f", "build ms:10.1f")
+    table = Table("chain of joints:16", *each)
     for count in LENGTHS:
-        grows(count)
+        start = time.perf_counter()
+        model = chain(count)
+        build = 1e3 * (time.perf_counter() - start)
+        q, tip = model.random(np.random.default_rng(0)), f"j{count - 1}"
+        fk, jacobian = best_of(partial(model.fk, q, tip), partial(model.jacobian, q, tip), turns=25)
+        table.add(str(count), fk, 1e3 * fk / count, jacobian, 1e3 * jacobian / count, build)
 
 
 if __name__ == "__main__":
-    main()
+    run_command(__doc__, {"bodies": Part(compare), "chains": Part(grow)}, {}, ["pin"])

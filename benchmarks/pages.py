@@ -1,13 +1,18 @@
-"""Pages that solve: `python benchmarks/pages.py [--solves 1000] [--minutes 1]`, after `make wasm`.
+"""Pages that solve, after `make wasm`, and the studio.
 
-Random solves of an arm under Node, compared with Python. Then a figure with planted feet, gaze and balance is dragged
-at random in Chromium, without WebGL: the size of the page, the time to the first drag, the times of solves and of
-frames, the heap.
+    python benchmarks/pages.py [node page studio] [--files FILE ...]
+
+node    random solves of an arm under Node, compared with Python
+page    a figure with planted feet, gaze and balance is dragged at random in Chromium, without WebGL: the size of the
+        page, the time to the first drag, the times of solves and of frames, the heap
+studio  a drag in the studio, with the meshes of each file and in the built-in look; without files, of a skinned strip
+        of forty bones. A hand follows an arc of a tenth of the body. Every frame is solved, shown and queued for
+        browsers, but none is open. Prints the CPU time of a frame, and the ratio of frame rates: on the CPU alone, and
+        on a screen with sixty frames per second.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import shutil
@@ -15,19 +20,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from argparse import Namespace
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from shared.command import ROOT, Options, Part, Table, run_command
 
 import poise
 from poise.goals import Reach
 from poise.native import core, read_wasm
 from poise.native.answer import read_errors
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 OUTCOMES = {1: "reached", 2: "stalled", 3: "out of steps"}
 WITHOUT_WEBGL = """
@@ -52,22 +56,25 @@ ALONG_A_CURVE = """() => {
   return {solves, frames};
 }"""
 AGREED = 1e-6  # largest difference of a coordinate between poses that agree
+FRAMES, TURNS, PORT = 40, 5, 18072
+SCREEN = 1e3 / 60.0  # [ms] faster frames wait for the screen
+WAIT = 60.0  # [s] for the meshes
+OPTIONS: Options = {
+    "solves": (1000, "solves under Node"),
+    "minutes": (1.0, "minutes of random drags"),
+    "files": ([""], "bodies that are dragged in the studio"),
+}
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--solves", type=int, default=1000)
-    arguments.add_argument("--minutes", type=float, default=1.0)
-    asked = arguments.parse_args()
-    if read_wasm() is None:
-        sys.exit("The kernels are not compiled to WebAssembly. Type: make wasm")
-    compare_solves(asked.solves)
-    with tempfile.TemporaryDirectory() as folder:
-        measure_page(Path(folder) / "page.html", asked.minutes)
+def require_wasm() -> bytes:
+    """Return the kernels of pages, or exit with the command that compiles them."""
+    return read_wasm() or sys.exit("The kernels are not compiled to WebAssembly. Type: make wasm")
 
 
-def compare_solves(count: int) -> None:
+def compare_solves(given: Namespace) -> None:
     """Compare random solves, a fifth of them out of reach."""
+    require_wasm()
+    count = given.solves
     model, rng = poise.load("panda"), np.random.default_rng(0)
     targets = [np.array(model.fk(model.random(rng), "panda_hand_tcp")) for _ in range(count)]
     for T in targets[::5]:
@@ -104,15 +111,16 @@ def run_node(request: dict[str, Any]) -> Any:
     )
 
 
-def measure_page(path: Path, minutes: float) -> None:
+def measure_page(given: Namespace) -> None:
     """Drag a figure at random, and print figures."""
     from chromium import chromium
 
-    page = poise.show(poise.load("humanoid"), path, drag=True)
-    whole, module = page.html.encode(), read_wasm() or b""
-    print(f"page: {len(whole) / 1e3:.0f} kB, gzip {len(gzip.compress(whole, 9)) / 1e3:.0f} kB")
-    print(f"module: {len(module) / 1e3:.0f} kB, gzip {len(gzip.compress(module, 9)) / 1e3:.0f} kB")
-    with chromium() as browser:
+    module = require_wasm()
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        path = Path(folder) / "page.html"
+        whole = poise.show(poise.load("humanoid"), path, drag=True).html.encode()
+        for name, data in (("page", whole), ("module", module)):
+            print(f"{name}: {len(data) / 1e3:.0f} kB, gzip {len(gzip.compress(data, 9)) / 1e3:.0f} kB")
         tab = browser.new_page(viewport={"width": 900, "height": 640})
         tab.add_init_script(WITHOUT_WEBGL)
         problems: list[str] = []
@@ -124,7 +132,7 @@ def measure_page(path: Path, minutes: float) -> None:
             tab.wait_for_timeout(5)
         print(f"open to ready for a drag: {time.perf_counter() - begun:.2f} s")
         measure_frames(tab)
-        measure_heap(tab, minutes)
+        measure_heap(tab, given.minutes)
         print(f"errors on the console: {problems}")
 
 
@@ -162,5 +170,65 @@ def drag(tab: Any, rng: np.random.Generator) -> None:
     tab.mouse.up()
 
 
+# ------------------------------------------------------------------------------------------------ the studio
+
+
+def measure_studio(given: Namespace) -> None:
+    """Print the table of drags in the studio."""
+    shapes, rates = ("triangles:10", "skins:7", "bones:7"), ("rate kept:11.0%", "at 60 Hz:10.0%")
+    with tempfile.TemporaryDirectory() as folder:
+        table = Table("file:28", *shapes, "flesh ms:10.2f", "dressed ms:12.2f", *rates)
+        for path in [Path(name) for name in given.files if name] or [make_strip(Path(folder))]:
+            model = poise.load(path)
+            flesh, _ = time_drag(model, dressed=False)
+            dressed, counts = time_drag(model, dressed=True)
+            kept = max(flesh, SCREEN) / max(dressed, SCREEN)
+            table.add(path.name, *(counts or (None, None, None)), flesh, dressed, flesh / dressed, kept)
+
+
+def make_strip(folder: Path) -> Path:
+    """Write a skinned strip."""
+    import looks_files as made
+
+    return made.strip(40, 4)[0].glb(folder / "strip.glb")
+
+
+def time_drag(model: poise.Model, *, dressed: bool) -> tuple[float, tuple[int, int, int] | None]:
+    """Return the CPU milliseconds of a frame, best of several drags; and triangles, skins and bones of the meshes."""
+    from poise.studio import Studio, session
+
+    has_own_look = session.has_own_look
+    if not dressed:
+        session.has_own_look = lambda _: False
+    studio = Studio(model, port=PORT, shadows=False)
+    session.has_own_look = has_own_look
+    end = time.monotonic() + WAIT
+    while dressed and studio.session.view.dressed is None and time.monotonic() < end:
+        time.sleep(0.1)
+    time.sleep(1.0)  # until the thread that shows the first pose rests
+    hands = [name for name in studio.session.grips.frames if "hand" in name] or list(studio.session.grips.frames)
+    best = min(drag_once(studio, hands[0]) for _ in range(TURNS))
+    view = studio.session.view.dressed
+    studio.stop()
+    if view is None:
+        return best, None
+    faces = sum(len(part.faces) for part in (*view.dress.rigid, *view.dress.skins))
+    return best, (faces, len(view.skins), len(view.bones.handles))
+
+
+def drag_once(studio: Any, handle: str) -> float:
+    """Return the CPU milliseconds of a frame of one drag."""
+    home = studio.puppet.transform(handle)[:3, 3].copy()
+    reach = 0.1 * studio.model.length
+    begin = time.process_time()
+    for k in range(FRAMES):
+        studio.puppet.hold(handle, home + reach * np.array((np.sin(0.1 * k), np.cos(0.1 * k) - 1.0, 0.0)))
+        studio.session._frame()
+    spent = time.process_time() - begin
+    studio.puppet.let_go(handle)
+    return 1e3 * spent / FRAMES
+
+
 if __name__ == "__main__":
-    main()
+    parts = {"node": Part(compare_solves), "page": Part(measure_page), "studio": Part(measure_studio)}
+    run_command(__doc__, parts, OPTIONS, ["playwright", "viser"])

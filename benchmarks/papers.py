@@ -1,14 +1,17 @@
-"""Published results compared with ours, on the published problems: `python benchmarks/papers.py [--problems 10000]`.
+"""Published results compared with ours, on the published problems.
+
+    python benchmarks/papers.py [fabrik buss haviland latent] [--problems 10000]
+    python benchmarks/papers.py style --data DIR [--validate]
 
 Iterations, successes and errors do not depend on the machine, so these are compared. The docstring of each section
-describes the published experiment and the assumptions made.
+describes the published experiment and the assumptions made; shared/latent.py and shared/style.py describe the last two.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -16,7 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from robots import PI, Array, model_of, ur5
+from shared.command import Options, Part, Table, run_command
+from shared.latent import compare_latent
+from shared.robots import PI, Array, model_of, ur5
+from shared.style import OTHERS, complete_poses
 
 import poise
 from poise.goals import Reach
@@ -87,13 +93,13 @@ def chain_answer(target: Sequence[float], start: Array | None = None) -> poise.S
     return poise.solve(chain(), Reach("tip", target, tolerance=1e-6), start, method="fabrik", restarts=0)
 
 
-def fabrik() -> None:
+def fabrik(_: Namespace) -> None:
     """Aristidou and Lasenby, FABRIK, Graphical Models 73(5), 2011, table 1.
 
     Not stated: the units of the damping (1.1 is taken in lengths of the chain) and the start (straight is taken).
     """
-    print("FABRIK, table 1: a chain of 10 joints, 900 mm, targets 600 mm from the root, 1e-3 mm, mean of 20 runs")
-    print(f"{'':34}{'iterations':>12}{'published':>11}{'solved':>9}{'us':>9}")
+    print("table 1: a chain of 10 joints, 900 mm, targets 600 mm from the root, 1e-3 mm, mean of 20 runs")
+    table = Table(":34", "iterations:12.2f", "published:11g", "solved:9", "us:9.1f")
     rows: list[tuple[str, str | Method, float | None]] = [
         ("fabrik", "fabrik", 15.5),
         ("ccd", "ccd", 26.3),
@@ -107,8 +113,7 @@ def fabrik() -> None:
     ]
     for label, method, published in rows:
         r = chain_runs(method)
-        them = "" if published is None else f"{published:g}"
-        print(f"{label:34}{r.iterations:12.2f}{them:>11}{r.solved:6}/{r.problems}{r.microseconds:9.1f}")
+        table.add(label, r.iterations, published, f"{r.solved}/{r.problems}", r.microseconds)
     ahead, behind = chain_answer((AWAY, 0.0, 0.0)), chain_answer((-AWAY, 0.0, 0.0))
     print(
         f"a target in line with the straight chain: {ahead.status} in {ahead.steps}, behind the root in {behind.steps}"
@@ -184,7 +189,7 @@ def authors_methods(shape: str, length: float) -> list[tuple[str, Method, float,
     ]
 
 
-def buss() -> None:
+def buss(_: Namespace) -> None:
     """Buss and Kim, Selectively damped least squares, J. Graphics Tools 10(3), 2005.
 
     The authors' demo: T = 0.005 k for k = 1, 2, ..., one update a step, 400 steps to settle, the mean of the next 2000.
@@ -193,13 +198,12 @@ def buss() -> None:
     """
     for shape in ("y", "double_y"):
         model, effectors = tree(shape), len(shapes()[shape]["effectors"])
-        print(f"\nBuss and Kim, {shape}: {model.nv} joints, {effectors} effectors, mean error a step")
-        print(f"{'':30}{'ours':>9}{'published':>11}{'largest':>9}{'starts 1e-9 apart':>20}")
+        print(f"\n{shape}: {model.nv} joints, {effectors} effectors, mean error a step")
+        table = Table(":30", "ours:9.4f", "published:11g", "largest:9.3f", "starts 1e-9 apart:20")
         for label, method, degrees, published in authors_methods(shape, model.length):
             runs = [tracking_errors(shape, method, math.radians(degrees), moved=1e-9 * k) for k in range(5)]
             means = [float(run.mean()) for run in runs]
-            them = "" if published is None else f"{published:g}"
-            print(f"{label:30}{means[0]:9.4f}{them:>11}{runs[0].max():9.3f}{min(means):11.4f} ..{max(means):7.4f}")
+            table.add(label, means[0], published, runs[0].max(), f"{min(means):.4f} .. {max(means):.4f}")
 
 
 # ------------------------------------------------------------------------------------------ Haviland and Corke
@@ -250,42 +254,42 @@ CHAN = LM(damping=0.05, floor=1e-12, stall_steps=10_000, stall_ratio=1.0)
 FREE: dict[str, Any] = {"limit_handling": "off", "step_limit": 1e6}
 
 
-def line(label: str, r: Runs, published: str) -> None:
-    lost = 100.0 * (1.0 - r.solved / r.problems)
-    counts = f"{r.iterations:8.2f}{r.median:8.0f}{r.searches:10.2f}{lost:10.2f}"
-    print(f"{label:50}{counts}{r.microseconds:8.1f}   {published}")
-
-
-def haviland(count: int) -> None:
+def haviland(given: Namespace) -> None:
     """Haviland and Corke, Manipulator differential kinematics, parts I and II, IEEE RAM 2023; the notebooks' own seeds.
 
     All their problems share one random start. Their unsolved problems on the Panda need joint 6 beyond half a turn, but
     they wrap every angle to half a turn.
     """
-    print(f"\nHaviland and Corke, {count} poses, E < 1e-6; an iteration is an evaluation of the error")
-    print(f"{'':50}{'mean':>8}{'median':>8}{'searches':>10}{'unsolved%':>10}{'us':>8}   published")
-    arm = ur5_problems(count)
+    print(f"{given.problems} poses, E < 1e-6; an iteration is an evaluation of the error")
+    table = Table(":50", "mean:8.2f", "median:8.0f", "searches:10.2f", "unsolved %:10.2f", "us:8.1f", "published:32")
     one, many = {"max_steps": 500}, {"max_steps": 30, "searches": 100}
-    line("UR5, Chan 0.1, one search of 500", arm.run(CHAN, metric=True, **one, **FREE), "9.43 / 9, 9.61 %")
-    line("UR5, Chan 0.1, 100 searches of 30", arm.run(CHAN, metric=True, **many, **FREE), "15.33 / 9, 1.20, 0 %")
-    line("UR5, the default, 100 searches of 30", arm.run("auto", **many, limit_handling="off"), "")
-    arm = panda_problems(count)
+    arm, hand = ur5_problems(given.problems), panda_problems(given.problems)
+    middle = replace(hand, start=0.5 * (hand.model.lower + hand.model.upper))
     best = "42.42 / 14, 2.12, 0.76 % (QP)"
-    line("Panda in its ranges, Chan 0.1, bounded", arm.run(CHAN, metric=True, **many), "37.55 / 18, 3.81, 0.91 %")
-    line("Panda in its ranges, the default, their start", arm.run("auto", **many), best)
-    middle = replace(arm, start=0.5 * (arm.model.lower + arm.model.upper))
-    line("Panda in its ranges, the default, from the middle", middle.run("auto", **many), best)
-    line("Panda in its ranges, the default, from rest", replace(arm, start=arm.model.rest).run("auto", **many), best)
+    rows: list[tuple[str, Problems, str | Method, dict[str, Any], str]] = [
+        ("UR5, Chan 0.1, one search of 500", arm, CHAN, {"metric": True, **one, **FREE}, "9.43 / 9, 9.61 %"),
+        ("UR5, Chan 0.1, 100 searches of 30", arm, CHAN, {"metric": True, **many, **FREE}, "15.33 / 9, 1.20, 0 %"),
+        ("UR5, the default, 100 searches of 30", arm, "auto", {**many, "limit_handling": "off"}, ""),
+        ("Panda in its ranges, Chan 0.1, bounded", hand, CHAN, {"metric": True, **many}, "37.55 / 18, 3.81, 0.91 %"),
+        ("Panda in its ranges, the default, their start", hand, "auto", many, best),
+        ("Panda in its ranges, the default, from the middle", middle, "auto", many, best),
+        ("Panda in its ranges, the default, from rest", replace(hand, start=hand.model.rest), "auto", many, best),
+    ]
+    for label, problems, method, options, published in rows:
+        r = problems.run(method, **options)
+        lost = 100.0 * (1.0 - r.solved / r.problems)
+        table.add(label, r.iterations, r.median, r.searches, lost, r.microseconds, published)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--problems", type=int, default=10_000, help="how many of Haviland and Corke's poses")
-    options = parser.parse_args()
-    fabrik()
-    buss()
-    haviland(options.problems)
-
+OPTIONS: Options = {
+    "problems": (10_000, "how many of Haviland and Corke's poses"),
+    "data": (Path, "the folder of Bandai-Namco's data set 1, for style"),
+    "stride": (10, "stride of the test frames of the other styles"),
+    "styles": (OTHERS, "the test styles"),
+    "validate": (False, "complete each training style from the others"),
+}
 
 if __name__ == "__main__":
-    main()
+    parts = {name: Part(work) for name, work in (("fabrik", fabrik), ("buss", buss), ("haviland", haviland))}
+    parts |= {"latent": Part(compare_latent), "style": Part(complete_poses, "data")}
+    run_command(__doc__, parts, OPTIONS)

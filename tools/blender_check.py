@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
 TOLERANCE = 2e-5  # m; Blender works in single precision
 FRAMES = 24
 FPS = 30
@@ -70,53 +72,35 @@ def export(motion: Any, path: Path) -> None:
 
 def make_character(path: Path) -> None:
     """Write a test character: a tube bound to three bones under a scaled armature, with a skin and a material."""
+    from gltf_files import File
+
     rings, around = 13, 12
     heights = np.linspace(0, 1.5, rings)
     angles = np.linspace(0, 2 * np.pi, around, endpoint=False)
     circle = 0.12 * np.stack([np.cos(angles), 0 * angles, np.sin(angles)], axis=1)
     points = (circle[None] + np.stack([0 * heights, heights, 0 * heights], axis=1)[:, None]).reshape(-1, 3)
-    weights = np.clip(1 - np.abs(np.minimum(heights, 1.0)[:, None] / 0.5 - np.arange(3)), 0, 1)
+    weights = np.clip(1 - np.abs(np.minimum(heights, 1.0)[:, None] / 0.5 - np.arange(4)), 0, 1) * [1, 1, 1, 0]
     weights = np.repeat(weights / weights.sum(axis=1, keepdims=True), around, axis=0)
     quads = [(r * around + k, r * around + (k + 1) % around) for r in range(rings - 1) for k in range(around)]
     faces = np.array([(a, a + around, b + around, a, b + around, b) for a, b in quads]).reshape(-1)
-    inverse = np.tile(np.eye(4), (3, 1, 1))
-    inverse[:, 3, 1] = -0.5 * np.arange(3)  # columns of the inverse of an upward translation
-    arrays = [
-        (points, "<f4", 5126, "VEC3"),
-        (np.pad(weights, ((0, 0), (0, 1))), "<f4", 5126, "VEC4"),
-        (np.pad(weights > 0, ((0, 0), (0, 1))) * [0, 1, 2, 0], "<u1", 5121, "VEC4"),
-        (faces[:, None], "<u2", 5123, "SCALAR"),
-        (inverse.reshape(3, 16), "<f4", 5126, "MAT4"),
+    bones = [
+        {"name": "armature", "scale": [0.01] * 3, "children": [1]},
+        {"name": "low", "scale": [100.0] * 3, "children": [2]},
+        {"name": "middle", "translation": [0, 0.5, 0], "children": [3]},
+        {"name": "top", "translation": [0, 0.5, 0]},
     ]
-    data, views, accessors = b"", [], []
-    for values, dtype, code, kind in arrays:
-        part = values.astype(dtype).tobytes()
-        views.append({"buffer": 0, "byteOffset": len(data), "byteLength": len(part)})
-        accessors.append({"bufferView": len(views) - 1, "componentType": code, "count": len(values), "type": kind})
-        data += part + b"\0" * (-len(part) % 4)
-    single = points.astype("<f4")
-    accessors[0] |= {"min": single.min(axis=0).tolist(), "max": single.max(axis=0).tolist()}
-    primitive = {"attributes": {"POSITION": 0, "WEIGHTS_0": 1, "JOINTS_0": 2}, "indices": 3, "material": 0}
-    root = {
-        "asset": {"version": "2.0"},
-        "scene": 0,
-        "scenes": [{"nodes": [0, 4]}],
-        "nodes": [
-            {"name": "armature", "scale": [0.01] * 3, "children": [1]},
-            {"name": "low", "scale": [100.0] * 3, "children": [2]},
-            {"name": "middle", "translation": [0, 0.5, 0], "children": [3]},
-            {"name": "top", "translation": [0, 0.5, 0]},
-            {"name": "tube", "mesh": 0, "skin": 0},
-        ],
-        "skins": [{"joints": [1, 2, 3], "inverseBindMatrices": 4}],
-        "meshes": [{"primitives": [primitive]}],
-        "materials": [{"name": "clay", "pbrMetallicRoughness": {"baseColorFactor": [0.8, 0.35, 0.2, 1.0]}}],
-        "accessors": accessors,
-        "bufferViews": views,
-        "buffers": [{"byteLength": len(data), "uri": path.with_suffix(".bin").name}],
+    file, single = File(bones), points.astype("f4")
+    ends = {"min": single.min(axis=0).tolist(), "max": single.max(axis=0).tolist()}
+    attributes = {
+        "POSITION": file.accessor(points, **ends),
+        "WEIGHTS_0": file.accessor(weights),
+        "JOINTS_0": file.accessor((weights > 0) * [0, 1, 2, 0], "u1"),
     }
-    path.with_suffix(".bin").write_bytes(data)
-    path.write_text(json.dumps(root))
+    primitive = {"attributes": attributes, "indices": file.accessor(faces, "u2"), "material": 0}
+    file.add("materials", {"name": "clay", "pbrMetallicRoughness": {"baseColorFactor": [0.8, 0.35, 0.2, 1.0]}})
+    mesh, skin = file.add("meshes", {"primitives": [primitive]}), file.skin([1, 2, 3])
+    file.json["scenes"][0]["nodes"].append(file.add("nodes", {"name": "tube", "mesh": mesh, "skin": skin}))
+    file.gltf(path)
 
 
 # ------------------------------------------------------------------------------------------------ inside Blender

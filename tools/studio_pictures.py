@@ -6,7 +6,8 @@ import io
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,21 +62,33 @@ def wait(true: Any, seconds: float = 300.0) -> None:
         time.sleep(0.05)
 
 
-def show_clip(page: Any, url: str) -> None:
-    """Open the Motion tab of a studio and close all notifications."""
+def show_tab(page: Any, url: str, name: str) -> None:
+    """Open a tab of a studio and close all notifications."""
     page.goto(url)
-    page.get_by_role("tab", name="Motion").wait_for(timeout=SLOW)
+    tab = page.get_by_role("tab", name=name)
+    tab.wait_for(timeout=SLOW)
     page.wait_for_timeout(3000)
     for button in page.locator("button.mantine-Notification-closeButton").all():
-        button.click()
-    page.get_by_role("tab", name="Motion").click()
+        button.click(timeout=SLOW)  # readers need no notification about software rendering
+    tab.click()
+
+
+@contextmanager
+def open_window(height: int) -> Iterator[Any]:
+    """Open a window of a browser."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        yield browser.new_page(viewport={"width": 1120, "height": height})
+        browser.close()
 
 
 def shoot_timeline(page: Any) -> None:
     """Take a picture of a walk with locked feet, a key and its ghost."""
     with Studio(put_skate_in(make_walk()), port=18201) as studio:
         studio.session.player.stop()
-        show_clip(page, studio.url)
+        show_tab(page, studio.url, "Motion")
         editing = studio.session.editing
         for do in (editing.find_contacts, editing.lock_feet):
             do()
@@ -95,7 +108,7 @@ def shoot_carry(page: Any) -> None:
     """Take a picture of the same walk on a smaller body next to the original."""
     with Studio(make_walk(), port=18202) as studio:
         studio.session.player.stop()
-        show_clip(page, studio.url)
+        show_tab(page, studio.url, "Motion")
         carry = studio.panel.motion.carry
         carry.second_body.open("humanoid", scale=0.6)
         wait(lambda: carry.second_body.carried is not None and carry.second_body.background.task is None)
@@ -112,11 +125,8 @@ def shoot_style(page: Any) -> None:
     """Take a picture of a hand in one place, at rest and in the style of somebody who bows, next to the panel."""
     with Studio("humanoid", port=18203, style=make_bow(), shadows=False) as studio:
         wait(lambda: studio.styles.style is not None)
-        page.goto(studio.url)
+        show_tab(page, studio.url, "Pose")
         page.get_by_text("Style", exact=True).last.click(timeout=SLOW)
-        page.wait_for_timeout(3000)
-        for button in page.locator("button.mantine-Notification-closeButton").all():
-            button.click()
         ask(studio, {"hand_l": (0.02, 1.0, 0.3)})
         styled = look(page)
         studio.styles.share = 0.0
@@ -134,14 +144,9 @@ def shoot_style(page: Any) -> None:
 
 def shoot_clips() -> None:
     """Take the pictures of clips."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        page = browser.new_page(viewport={"width": 1120, "height": 860})
+    with open_window(860) as page:
         for take in (shoot_timeline, shoot_carry, shoot_style):
             take(page)
-        browser.close()
 
 
 def main() -> None:
@@ -149,16 +154,8 @@ def main() -> None:
     shoot_clips()
     if "clips" in sys.argv[1:]:
         return
-    from playwright.sync_api import sync_playwright
-
-    with Studio("humanoid", port=18200) as studio, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        page = browser.new_page(viewport={"width": 1120, "height": 720})
-        page.goto(studio.url)
-        page.get_by_role("tab", name="Pose").wait_for(timeout=SLOW)
-        page.wait_for_timeout(3000)
-        for button in page.locator("button.mantine-Notification-closeButton").all():
-            button.click(timeout=SLOW)  # readers need no notification about software rendering
+    with Studio("humanoid", port=18200) as studio, open_window(720) as page:
+        show_tab(page, studio.url, "Pose")
         viewer = next(iter(studio.session.server.get_clients()))
         ask(studio, {"hand_l": (0.62, 1.35, 0.3)})
         studio.session.grips.choose(viewer, "hand_l")
@@ -189,7 +186,6 @@ def main() -> None:
             studio.session.touch()
             time.sleep(0.1)
         shoot(page, "studio_race")
-        browser.close()
 
 
 if __name__ == "__main__":

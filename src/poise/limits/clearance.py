@@ -101,8 +101,11 @@ class Clearance(Limit):
 
         It is negative in a collision, and infinite if nothing can collide. `distance` is not subtracted.
         """
-        whole = isinstance(q, np.ndarray) and q.dtype == np.float64  # a large array is not copied
-        given = q.q if isinstance(q, Pose) else check_finite(q if whole else read_reals(q, "q"), "q")
+        if isinstance(q, Pose):
+            given = q.q
+        else:  # a large array is not copied
+            whole = isinstance(q, np.ndarray) and q.dtype == np.float64
+            given = check_finite(np.asarray(q) if whole else read_reals(q, "q"), "q")
         if given.ndim == 0 or given.shape[-1] != model.nq:
             raise ShapeMismatch(f"q has shape {given.shape}; its last axis must be {model.nq}.")
         table = self.list_surfaces(model).make_native() | {"distance": 0.0}

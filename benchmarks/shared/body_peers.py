@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from g1 import ENDS, TOLERANCE, Problem, Targets
-from peers import Answer, quiet_output
-from robots import Array
+from shared.contest import Answer, Peer, quiet_output
+from shared.g1 import ENDS, TOLERANCE, Problem, Targets
+from shared.robots import Array
 
 MOST = 50
 METRES, RADIANS = TOLERANCE
@@ -26,21 +26,12 @@ class Whole:
     """A solver of whole bodies.
 
     Attributes:
-        solve: From targets to an answer in the library's own numbers.
+        solve: From a start, which each has already, and targets, to an answer in the library's own numbers.
         there: From those numbers to Pinocchio's.
     """
 
-    solve: Callable[[Targets], Answer]
+    solve: Callable[[Any, Targets], Answer]
     there: Callable[[Any], Array]
-
-
-@dataclass(frozen=True)
-class WholePeer:
-    """A library: its name in the tables, its package for `pip install`, and a function that prepares it."""
-
-    name: str
-    package: str
-    build: Callable[[Problem], Whole]
 
 
 def same(q: Any) -> Array:
@@ -70,7 +61,7 @@ def placo(problem: Problem) -> Whole:
                 return True
         return False
 
-    def solve(targets: Targets) -> Answer:
+    def solve(_: Any, targets: Targets) -> Answer:
         robot.state.q = problem.start
         robot.update_kinematics()
         for name, task in tasks.items():
@@ -104,7 +95,7 @@ def pin_loop(problem: Problem) -> Whole:
             missed |= p @ p > METRES**2 or w @ w > RADIANS**2
         return missed
 
-    def solve(targets: Targets) -> Answer:
+    def solve(_: Any, targets: Targets) -> Answer:
         wanted, q = [pin.SE3(targets[name]) for name in ENDS], start
         for step in range(MOST):
             pin.computeJointJacobians(model, data, q)
@@ -131,7 +122,7 @@ def pink(problem: Problem) -> Whole:
     tasks = [library.FrameTask(name, position_cost=1.0, orientation_cost=1.0, lm_damping=1e-3) for name in ENDS]
     limits = [library.limits.ConfigurationLimit(model, config_limit_gain=1.0)]
 
-    def solve(targets: Targets) -> Answer:
+    def solve(_: Any, targets: Targets) -> Answer:
         for task in tasks:
             task.set_target(pin.SE3(targets[task.frame]))
         configuration.update(problem.start)
@@ -160,7 +151,7 @@ def mink(problem: Problem) -> Whole:
     start = np.zeros(model.nq)
     start[:3], start[3:7], start[at] = problem.start[:3], problem.start[[6, 3, 4, 5]], problem.start[7:]
 
-    def solve(targets: Targets) -> Answer:
+    def solve(_: Any, targets: Targets) -> Answer:
         for task in tasks:
             task.set_target(library.SE3.from_matrix(targets[task.frame_name]))
         configuration.update(start)
@@ -193,8 +184,8 @@ def mujoco_urdf(path: str) -> str:
 
 
 WHOLE_PEERS = (
-    WholePeer("placo", "placo", placo),
-    WholePeer("pin loop", "pin", pin_loop),
-    WholePeer("mink", "mink", mink),
-    WholePeer("pink", "pin-pink", pink),
+    Peer("placo", "placo", placo),
+    Peer("pin loop", "pin", pin_loop),
+    Peer("mink", "mink", mink),
+    Peer("pink", "pin-pink", pink),
 )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from robots import ROUNDING, Array
+from shared.robots import ROUNDING, Array
 
 PACKAGE, FILE = "example-robot-data", "g1_29dof_rev_1_0.urdf"
 ENDS = ("left_rubber_hand", "right_rubber_hand", "left_ankle_roll_link", "right_ankle_roll_link")

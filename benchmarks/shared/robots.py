@@ -63,21 +63,24 @@ class Arm:
             T = T @ place(a, alpha, d) @ turn(q[..., i])
         return np.asarray(T @ place(0.0, 0.0, self.flange))
 
-    def errors(self, q: Array, T_wanted: Array) -> tuple[float, float]:
-        """Return the error of q at a target in metres and radians."""
+    def serve(self, q: Array, T_wanted: Array, *, single: bool = False) -> NDArray[np.bool_]:
+        """Return which rows are inside the ranges and reach their targets, to TOLERANCE.
+
+        With `single`, answers are those of single precision, whose rounding is allowed for.
+        """
+        room, scale = (1e-7, 1.0001) if single else (ROUNDING, 1.0)
         T = self.fk(q)
-        R = T_wanted[:3, :3] @ T[:3, :3].T
-        axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-        angle = math.atan2(float(np.linalg.norm(axis)), float(np.trace(R)) - 1.0)
-        return float(np.linalg.norm(T_wanted[:3, 3] - T[:3, 3])), angle
+        R = np.einsum("...ij,...kj->...ik", T_wanted[..., :3, :3], T[..., :3, :3])
+        sine = np.linalg.norm(R - np.swapaxes(R, -1, -2), axis=(-2, -1)) / np.sqrt(2)
+        radians = np.arctan2(sine, np.trace(R, axis1=-2, axis2=-1) - 1.0)
+        metres = np.linalg.norm(T_wanted[..., :3, 3] - T[..., :3, 3], axis=-1)
+        inside = ((q >= self.lower - room) & (q <= self.upper + room)).all(axis=-1)
+        close = (metres <= scale * TOLERANCE[0] + ROUNDING) & (radians <= scale * TOLERANCE[1] + ROUNDING)
+        return np.asarray(inside & close)
 
     def serves(self, q: Any, T_wanted: Array) -> bool:
-        """Return whether q is inside the ranges and reaches the target, to TOLERANCE."""
-        if q is None or not np.isfinite(q).all():
-            return False
-        inside = (q >= self.lower - ROUNDING).all() and (q <= self.upper + ROUNDING).all()
-        metres, radians = self.errors(np.asarray(q), T_wanted)
-        return bool(inside) and metres <= TOLERANCE[0] + ROUNDING and radians <= TOLERANCE[1] + ROUNDING
+        """Return whether q, if there is one, is inside the ranges and reaches the target, to TOLERANCE."""
+        return q is not None and bool(np.isfinite(q).all() and self.serve(np.asarray(q), T_wanted))
 
     def urdf(self) -> str:
         """The arm as a URDF, with the tool frame `tool`."""
@@ -176,14 +179,22 @@ IIWA14 = Arm(
 ARMS = {"panda": PANDA, "ur5": UR5, "iiwa14": IIWA14}
 
 
-def mixed_targets(arm: Arm, count: int) -> Array:
-    """Return transforms of which many cannot be reached.
+def draw_targets(arm: Arm, count: int, seed: int = 0) -> Array:
+    """Return tool frames of random poses, in parts, to limit the memory."""
+    rng = np.random.default_rng(seed)
+    parts = [min(200_000, count - k) for k in range(0, count, 200_000)]
+    return np.concatenate([arm.fk(rng.uniform(arm.lower, arm.upper, (n, len(arm.rows)))) for n in parts])
 
-    Positions are uniform in the ball around the second joint that contains the tool of random poses, with any rotation.
-    """
+
+def draw_mixed(arm: Arm, count: int) -> Array:
+    """Return transforms of which many cannot be reached, in the ball of the tool of random poses."""
     rng = np.random.default_rng(1)
-    center = place(*arm.rows[0][:3])[:3, 3]
     tools = arm.fk(rng.uniform(arm.lower, arm.upper, (20_000, len(arm.rows))))[:, :3, 3]
+    return draw_in_ball(place(*arm.rows[0][:3])[:3, 3], tools, rng, count)
+
+
+def draw_in_ball(center: Array, tools: Array, rng: np.random.Generator, count: int) -> Array:
+    """Return random transforms in the ball around the second joint that contains these positions of the tool."""
     radius = np.linalg.norm(tools - center, axis=1).max()
     out = np.tile(np.eye(4), (count, 1, 1))
     direction = rng.normal(size=(count, 3))

@@ -1,26 +1,24 @@
 """Poses completed by a style, on motions outside its training data: Bandai-Namco Research Motiondataset 1.
 
-    python benchmarks/style.py --data DIR
-    python benchmarks/style.py --data DIR --validate
-
 DIR contains dataset-1_*.bvh (BandaiNamcoResearchInc/Bandai-Namco-Research-Motiondataset, CC BY-NC: fetch it yourself).
 The style is fitted to frames of 6 styles x 5 actions and tested on frames of 4 other styles. The hips are given, and
 the hands, feet and head (or hands and head alone). Prints the errors of the positions and rotations of all other
-joints, for different postures in the remaining freedom, and the CPU time of a solve. With --validate each of the
+joints, for different postures in the remaining freedom, and the CPU time of a solve. With `--validate` each of the
 6 styles in turn is completed from the other 5, with different numbers of neighbours: choose constants by that, never
 by the test styles.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from shared.command import Table
 
 import poise
 from poise.arrays import Floats
@@ -34,6 +32,7 @@ OTHERS = ("active", "angry", "childish", "chimpira")
 ENDS = ("Hand_L", "Hand_R", "Foot_L", "Foot_R", "Head")
 ASKED = {"five effectors": ENDS, "three effectors": ("Hand_L", "Hand_R", "Head")}
 CLUSTERS = 12
+COLUMNS = ("not asked mm:12.1f", "can move mm:12.1f", "rotations deg:12.1f")
 
 
 def read_clips(data: Path, styles: Sequence[str]) -> list[poise.Motion]:
@@ -147,7 +146,7 @@ def measure(model: poise.Model, tests: Floats, asked: Sequence[str], posture: Re
 def validate(clips: Sequence[poise.Motion], stride: int) -> None:
     """Print the errors of each style completed from all the others, by the number of neighbours."""
     model, n = clips[0].model, len(ACTIONS)
-    print(f"{'neighbours':<12}{'not asked':>12}{'can move':>12}{'rotations':>12}{'CPU':>12}")
+    table = Table("neighbours:12", *COLUMNS, "CPU us:12.0f")
     for neighbours in (15, 30, 60, 120, 240):
         found = []
         for k in range(len(STYLES)):
@@ -155,18 +154,11 @@ def validate(clips: Sequence[poise.Motion], stride: int) -> None:
             style = Style.fit([poise.Motion(model, clip.q[::2]) for clip in others], neighbours=neighbours)
             errors, _, micros = measure(model, np.concatenate([clip.q[::stride] for clip in own]), ENDS, style)
             found.append((*errors, micros))
-        every, moving, turns, micros = np.mean(found, axis=0)
-        print(f"{neighbours:<12}{every:9.1f} mm{moving:9.1f} mm{turns:8.1f} deg{micros:9.0f} us")
+        table.add(str(neighbours), *np.mean(found, axis=0))
 
 
-def main() -> None:
+def complete_poses(given: Namespace) -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--stride", type=int, default=10, help="stride of the test frames of the other styles")
-    parser.add_argument("--styles", nargs="+", default=OTHERS, help="the test styles")
-    parser.add_argument("--validate", action="store_true", help="complete each training style from the others")
-    given = parser.parse_args()
     if given.validate:
         validate(read_clips(given.data, STYLES), given.stride)
         return
@@ -186,11 +178,8 @@ def main() -> None:
         "Style (60 nearest)": style,
     }
     for name, asked in ASKED.items():
-        print(f"\n{name:<26}{'not asked':>12}{'can move':>12}{'rotations':>12}{'reached':>10}{'CPU':>12}")
+        print()
+        table = Table(f"{name}:26", *COLUMNS, "reached:10", "CPU us:12.0f")
         for what, posture in postures.items():
-            (every, moving, turns), reached, micros = measure(model, tests, asked, posture)
-            print(f"{what:<26}{every:9.1f} mm{moving:9.1f} mm{turns:8.1f} deg{reached:7d}/{len(tests)}{micros:9.0f} us")
-
-
-if __name__ == "__main__":
-    main()
+            errors, reached, micros = measure(model, tests, asked, posture)
+            table.add(what, *errors, f"{reached}/{len(tests)}", micros)

@@ -1,17 +1,16 @@
 """The latent model of the textbook, compared with PCA and a local Gaussian, on a motion of the humanoid.
 
-    python benchmarks/latent.py
-
 Every degree of freedom but the root's follows harmonics of one phase. Every other frame is known; of some of the
 others the hands, the feet and the head are given. Prints the mean error of the other parts.
 """
 
 from __future__ import annotations
 
-import time
+from argparse import Namespace
 from collections.abc import Callable
 
 import numpy as np
+from shared.command import Table, time_best
 
 import poise
 from poise import textbook
@@ -102,12 +101,12 @@ def make_posture(swing: Swing, posture: Rest) -> Callable[[Floats], Floats]:
     return solve
 
 
-def main() -> None:
+def compare_latent(_: Namespace) -> None:
     """Print the table."""
     swing = Swing()
     known, tests = swing.Y[::2], swing.Y[1::12]
     style = Style.fit(poise.Motion(swing.model, swing.q[::2]), neighbours=NEIGHBOURS)
-    ways = {
+    solvers = {
         "Rest()": make_posture(swing, Rest()),
         "Rest(mean of the clip)": make_posture(swing, Rest(style.find_wanted(swing.model))),
         "two principal components": make_components(swing, known),
@@ -115,12 +114,8 @@ def main() -> None:
         "latent model": make_latent(swing, known),
     }
     print(f"{len(known)} known poses of {known.shape[1]} degrees of freedom, {len(tests)} test poses")
-    for name, solve in ways.items():
-        began = time.process_time()
-        errors = [swing.measure(solve(truth), truth) for truth in tests]
-        spent = (time.process_time() - began) / len(tests)
-        print(f"{name:<26}{np.mean(errors):8.2f} mm{1e3 * spent:10.1f} ms a pose")
-
-
-if __name__ == "__main__":
-    main()
+    table = Table(":26", "error mm:8.2f", "CPU ms a pose:10.1f")
+    for name, solve in solvers.items():
+        _, spent, found = time_best(lambda solve=solve: [solve(truth) for truth in tests], 1)
+        errors = [swing.measure(q, truth) for q, truth in zip(found, tests, strict=True)]
+        table.add(name, float(np.mean(errors)), 1e3 * spent / len(tests))

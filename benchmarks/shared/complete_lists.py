@@ -1,9 +1,6 @@
-"""Search for false completeness: a dense numeric search must find no pose that a complete list lacks.
+"""Complete lists of an arm's poses, and the search for poses that they lack.
 
-    python benchmarks/complete.py --targets 10000 --starts 40 --arms ur5e,panda --seed 0 --workers 16
-
-Targets are transforms of poses, a third of whose joints are at the edge of a range or at a quarter turn (decide.py).
-Each is solved to 1e-9 from many random starts, without the closed form; the pose that it was made from is added.
+Each target is solved to 1e-9 from many random starts, without the closed form; the pose that it was made from is added.
 Every pose is refined to exact poses in fifty digits (exact.py). Those inside every range must be listed:
 
 - six joints: it is one of the answers, in fifty digits too;
@@ -17,29 +14,21 @@ from any singularity and equal to a listed one are not refined to fifty digits.
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
-from multiprocessing import get_context
 
 import numpy as np
-from decide import ARMS, near_edges
-from exact import SAME, ExactChain, differ, read_target
+from shared.closed_arms import ARMS, find_closed, near_edges
+from shared.exact import SAME, ExactChain, differ, read_target
 
 import poise
 from poise.goals import Orient, Reach
-from poise.reach.bounds import Freedom
-from poise.reach.closed_forms import ClosedGoal, find_closed_form
+from poise.reach.closed_forms import ClosedGoal
 
 FINE = (1e-9, 1e-9)
 PROMISED = 1e-4  # [rad, m] largest distance of a pose of seven joints from a listed arc
 CLEAR = 1e-3  # smallest singular value of a pose that counts as regular
-CHUNK = 50  # targets processed together
 TURN = 2.0 * np.pi
 BESIDE = np.array([0.0, *(sign * 10.0**-k for k in range(5, 0, -1) for sign in (-1, 1))])
 ALONG = tuple(sign * 10.0**-k for k in range(6, 1, -1) for sign in (-1, 1))
@@ -76,9 +65,8 @@ class Arm:
 def get_arm(name: str) -> Arm:
     """Return an arm by its name."""
     model = ARMS[name]()
-    frame, moves = model.frames[-1], np.ones(model.nv, dtype=bool)
-    closed = find_closed_form(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
-    assert isinstance(closed, ClosedGoal)
+    frame = model.frames[-1]
+    closed = find_closed(model, frame)
     assert closed.family.chain is not None
     return Arm(model, frame, closed, ExactChain(closed.family.chain))
 
@@ -223,59 +211,3 @@ class Listed:
         if self.arm.closed.free is not None:
             return self.has_on_arc(pose)
         return any(differ(pose, one, self.arm.exact.slides) < SAME for one in self.exact_answers)
-
-
-def look(name: str, seed: int, chunk: int, count: int, starts: int, show: bool) -> Counter:
-    """Return the number of complete lists of some targets, and the verdicts on their poses."""
-    arm = get_arm(name)
-    rng = np.random.default_rng([seed, chunk])
-    own = near_edges(arm.model, rng, count)
-    T = arm.model.fk(own, arm.frame)
-    out: Counter = Counter(targets=count)
-    for row, (target, poses) in enumerate(zip(T, find_poses(arm, T, own, rng, starts), strict=True)):
-        listed = Listed(arm, target)
-        if not listed.complete:
-            continue
-        out["complete"] += 1
-        for q in poses:
-            verdict = listed.judge(q)
-            out[verdict] += 1
-            if show and verdict == "lacking":
-                print(f"{name} seed {seed} chunk {chunk} row {row}: {q.tolist()}", flush=True)
-    return out
-
-
-def main() -> None:
-    """Print, for each arm, the number of complete lists and of poses missing in them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--targets", type=int, default=500)
-    parser.add_argument("--starts", type=int, default=30)
-    parser.add_argument("--arms", default=",".join(ARMS))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--show", action="store_true", help="print missing poses and their distances")
-    given = parser.parse_args()
-    print(f"{'arm':8} {'targets':>8} {'complete':>9} {'listed':>9} {'exact':>7} {'no pose':>8} {'lacking':>8}")
-    lacking = 0
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes are enough
-    with ProcessPoolExecutor(given.workers, get_context("spawn")) as pool:
-        for name in given.arms.split(","):
-            sizes = [min(CHUNK, given.targets - at) for at in range(0, given.targets, CHUNK)]
-            n = len(sizes)
-            rows = zip([name] * n, [given.seed] * n, range(n), sizes, [given.starts] * n, [given.show] * n, strict=True)
-            found: Counter = Counter()
-            for part in pool.map(look, *zip(*rows, strict=True)):
-                found += part
-                if given.show:
-                    print(name, dict(found), file=sys.stderr, flush=True)
-            lacking += found["lacking"]
-            print(
-                f"{name:8} {found['targets']:8d} {found['complete'] / found['targets']:9.2%} {found['listed']:9d} "
-                f"{found['exact']:7d} {found['no pose']:8d} {found['lacking']:8d}",
-                flush=True,
-            )
-    raise SystemExit(lacking > 0)
-
-
-if __name__ == "__main__":
-    main()

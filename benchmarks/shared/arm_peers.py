@@ -8,45 +8,14 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from robots import PI, TOLERANCE, Arm, Array, place
-
-
-class Answer(NamedTuple):
-    """The answer of a solver."""
-
-    q: Any
-    reached: bool
-    steps: int = 0
-    searches: int = 1
-
-
-Solve = Callable[[Array, Array], Answer]
-
-
-@dataclass(frozen=True)
-class Peer:
-    """A library.
-
-    Attributes:
-        name: Its name in the tables.
-        package: Its name for `pip install`.
-        build: From an arm to its solve, or None if it does not support the arm.
-        share: Part of the targets that it is given; slow ones get fewer.
-        tracks: Whether it can be started at the previous answer.
-    """
-
-    name: str
-    package: str
-    build: Callable[[Arm], Solve | None]
-    share: float = 1.0
-    tracks: bool = True
+from shared.contest import Answer, Peer, Solve, quiet_output
+from shared.robots import PI, TOLERANCE, Arm, Array, place
 
 
 @contextmanager
@@ -112,6 +81,29 @@ def closed_form(arm: Arm) -> Solve | None:
     return solve
 
 
+def ssik_branches(arm: Arm) -> Solve | None:
+    """Ssik: its compiled solver of the arm, the first of its poses inside the ranges.
+
+    Its frames may differ from ours by a half turn of the base and by a constant transform of the tool.
+    """
+    import ssik
+
+    robot = ssik.Manipulator.from_prebuilt({"panda": "franka_panda"}.get(arm.name, arm.name))
+    poses = np.linspace(arm.lower, arm.upper, 5)[1:4]
+    for base in (np.eye(4), np.diag([-1.0, -1.0, 1.0, 1.0])):
+        ends = np.array([np.linalg.inv(arm.fk(q)) @ base @ robot.fk(q) for q in poses])
+        if np.ptp(ends, axis=0).max() < 1e-5:
+            break
+    else:
+        return None
+
+    def solve(_start: Array, T: Array) -> Answer:
+        found = robot.solve(base @ T @ ends[0], max_solutions=1)
+        return Answer(np.asarray(found[0].q), True) if found else Answer(None, False)
+
+    return solve
+
+
 def klampt(arm: Arm) -> Solve:
     """Klampt's Newton-Raphson solver, 100 searches of 30 steps; its tolerance is on every row, so half of ours."""
     from klampt import IKSolver, WorldModel
@@ -142,6 +134,33 @@ def klampt(arm: Arm) -> Solve:
             steps += solver.lastSolveIters()
             searches += 1
         return Answer(np.array(robot.getConfig())[joints], reached, steps, searches)
+
+    return solve
+
+
+def roboplan(arm: Arm) -> Solve:
+    """RoboPlan's simple solver on Pinocchio, up to 100 searches of 100 half steps, 0.1 s, without collisions."""
+    from roboplan.core import CartesianConfiguration, JointConfiguration, Scene, loadUrdfSceneDescriptionFromXml
+    from roboplan.simple_ik import SimpleIk, SimpleIkOptions
+
+    solver = SimpleIk(
+        Scene(arm.name, loadUrdfSceneDescriptionFromXml(arm.urdf())),
+        SimpleIkOptions(
+            max_time=0.1,
+            max_restarts=100,
+            step_size=0.5,
+            max_linear_error_norm=TOLERANCE[0],
+            max_angular_error_norm=TOLERANCE[1],
+            check_collisions=False,
+        ),
+    )
+    names = [f"joint{i + 1}" for i in range(len(arm.rows))]
+
+    def solve(start: Array, T: Array) -> Answer:
+        found = JointConfiguration()
+        goal = CartesianConfiguration("base", "tool", T)
+        reached = solver.solveIk(goal, JointConfiguration(names, start), found)
+        return Answer(np.array(found.positions) if reached else start, reached)
 
     return solve
 
@@ -273,25 +292,12 @@ def ikpy_chain(arm: Arm) -> Solve:
     return solve
 
 
-@contextmanager
-def quiet_output() -> Iterator[None]:
-    """Hide the output of compiled code while it loads."""
-    import os
-
-    held, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    try:
-        yield
-    finally:
-        os.dup2(held, 1)
-        os.close(held)
-        os.close(null)
-
-
 PEERS = (
     Peer("roboticstoolbox", "roboticstoolbox-python", toolbox),
     Peer("EAIK", "eaik", closed_form, tracks=False),
+    Peer("ssik", "ssik", ssik_branches, tracks=False),
     Peer("klampt", "klampt", klampt, share=0.2),
+    Peer("roboplan", "roboplan", roboplan, share=0.2),
     Peer("TRAC-IK", "tracikpy", trac_ik, share=0.2),
     Peer("pin loop", "pin", pin_loop, share=0.05),
     Peer("pink", "pin-pink", pink_loop, share=0.03),

@@ -1,9 +1,5 @@
-"""Random transforms: the share decided, the cost of a missed row, false proofs, and lists of all branches.
+"""Arms with a closed form, and the random poses and transforms that it decides.
 
-    python benchmarks/decide.py [--rows 2000] [--false-proofs 200000] [--arms ur5e,panda]
-
-Random transforms lie in the ball around the second joint that contains all positions of the tool. The targets of the
-false-proof count are transforms of poses; a third of their joints are within 1e-3 rad of a limit or a quarter turn.
 Dimensions of arms that are not built in: xArm 7 and KR 210 from their makers' URDFs, FR3 from Franka's specification
 (the Panda's axes, other ranges), Puma 560 from Corke and Armstrong-Helouvry, "A search for consensus
 among model parameters", ICRA 1994.
@@ -11,13 +7,10 @@ among model parameters", ICRA 1994.
 
 from __future__ import annotations
 
-import argparse
-import platform
-import time
-from collections.abc import Callable
-from math import inf, pi, radians
+from math import pi, radians
 
 import numpy as np
+from shared.robots import draw_in_ball
 
 import poise
 from poise.goals import Reach
@@ -102,15 +95,18 @@ ARMS = {
 }
 
 
-def in_the_ball(model: poise.Model, frame: str, rng: np.random.Generator, n: int) -> np.ndarray:
+def find_closed(model: poise.Model, frame: str) -> ClosedGoal:
+    """Return the closed form of a frame's transforms."""
+    free = Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
+    closed = find_closed_form(model, Reach(frame, np.eye(4)).rows(model), free)
+    assert isinstance(closed, ClosedGoal), closed
+    return closed
+
+
+def draw_around(model: poise.Model, frame: str, rng: np.random.Generator, n: int) -> np.ndarray:
     """Return random transforms in the ball around the second joint that contains the tool."""
-    center = model.family(frame).chain.axes[1].p
-    reach = np.linalg.norm(model.fk(model.random(rng, 20000), frame)[:, :3, 3] - center, axis=1).max()
-    T = np.tile(np.eye(4), (n, 1, 1))
-    x = rng.normal(size=(n, 3))
-    T[:, :3, 3] = center + reach * rng.random((n, 1)) ** (1 / 3) * x / np.linalg.norm(x, axis=1)[:, None]
-    T[:, :3, :3] = np.stack([poise.Rotation(q).matrix for q in rng.normal(size=(n, 4))])
-    return T
+    tools = model.fk(model.random(rng, 20_000), frame)[:, :3, 3]
+    return draw_in_ball(model.family(frame).chain.axes[1].p, tools, rng, n)
 
 
 def near_edges(model: poise.Model, rng: np.random.Generator, n: int) -> np.ndarray:
@@ -121,74 +117,3 @@ def near_edges(model: poise.Model, rng: np.random.Generator, n: int) -> np.ndarr
     quarter = np.clip(pi / 2 * rng.integers(-2, 3, q.shape) + 1e-3 * rng.normal(size=q.shape), model.lower, model.upper)
     choice = rng.random(q.shape)
     return np.where(choice < 1 / 6, edge, np.where(choice < 1 / 3, quarter, q))
-
-
-def best_time(call: Callable[[], object], repeats: int = 3) -> float:
-    """Return the least CPU time of a few calls [s]."""
-    best = inf
-    for _ in range(repeats):
-        begun = time.process_time()
-        call()
-        best = min(best, time.process_time() - begun)
-    return best
-
-
-def measure(name: str, rows: int, proofs: int) -> None:
-    """Print the figures of one arm."""
-    model = ARMS[name]()
-    frame = model.frames[-1]
-    rng = np.random.default_rng(0)
-    goal = Reach(frame, np.eye(4))
-    T, own = in_the_ball(model, frame, rng, rows), model.fk(model.random(rng, rows), frame)
-    batch = poise.solve_batch(model, goal, T, threads=1)
-    share = {str(status): n / rows for status, n in batch.counts.items()}
-    mixed = best_time(lambda: poise.solve_batch(model, goal, T, threads=1)) / rows
-    reachable = best_time(lambda: poise.solve_batch(model, goal, own, threads=1)) / rows
-    closed = find_closed_form(model, goal.rows(model), Freedom(np.ones(model.nv, dtype=bool).tobytes(), True))
-    assert isinstance(closed, ClosedGoal)
-    ask = closed.form.decide
-    missed = T[~batch.reached]
-    once = best_time(lambda: ask(missed[:, :3, :3].copy(), missed[:, :3, 3].copy(), 1e-4, 1e-3, 1000)) / max(
-        1, len(missed)
-    )
-    wrong = 0
-    for _ in range(0, proofs, 20000):
-        sure = model.fk(near_edges(model, rng, 20000), frame)
-        wrong += int((ask(sure[:, :3, :3].copy(), sure[:, :3, 3].copy(), 0.0, 0.0, 1000)[:, 0] == 0).sum())
-    several = [Reach(frame, T) for T in own[:100]]
-    calls = [
-        1e6 * best_time(lambda: [f(goal) for goal in several]) / len(several)  # noqa: B023
-        for f in (
-            lambda goal: poise.solve(model, goal),
-            lambda goal: poise.solve_all(model, goal),
-            lambda goal: len(poise.solve_all(model, goal)),
-        )
-    ]
-    most = 8 if closed.free is None else 128
-    listed = best_time(lambda: poise.solve_batch(model, goal, own, threads=1, solutions=most)) / rows
-    print(
-        f"{name:8} {share.get('reached', 0):8.2%} {share.get('unreachable', 0):8.2%} {share.get('stalled', 0):8.2%} "
-        f"{1e6 * mixed:9.1f} {1e6 * reachable:9.1f} {1e6 * once:9.1f} {wrong:6d} / {proofs:<9d} {1e6 * listed:8.1f} "
-        f"{calls[0]:8.1f} {calls[1]:10.1f} {calls[2]:10.1f}"
-    )
-
-
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=2000)
-    parser.add_argument("--false-proofs", type=int, default=200000)
-    parser.add_argument("--arms", default=",".join(ARMS))
-    given = parser.parse_args()
-    print(f"{platform.machine()}, one core, CPU time; microseconds; listed: solve_batch(solutions=8; 7 joints: 128)")
-    print("solve, solve_all: one call on one target; its list: the call, its arcs, and every pose (16 along each arc)")
-    print(
-        f"{'arm':8} {'reached':>8} {'proved':>8} {'open':>8} {'mixed row':>9} {'reachable':>9} {'decision':>9} "
-        f"{'false proofs':>18} {'listed':>8} {'solve':>8} {'solve_all':>10} {'its list':>10}"
-    )
-    for name in given.arms.split(","):
-        measure(name, given.rows, given.false_proofs)
-
-
-if __name__ == "__main__":
-    main()

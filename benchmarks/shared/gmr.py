@@ -1,27 +1,24 @@
-"""Run GMR on LAFAN1's clips, so that `benchmarks/retarget.py` can compare it with ours.
+"""GMR's own code on clips of LAFAN1, frame by frame.
 
-    python benchmarks/retarget_gmr.py --data DIR        # where mink, daqp and scipy are installed; Poise is not needed
-
-It runs GMR's own code (a checkout of YanjieZe/GMR somewhere under DIR) frame by frame, and writes DIR/gmr_walk.npz and
-so on: `q` (frames, nq) as MuJoCo's, `targets` (frames, bodies, 3) that it aimed at, their `bodies`, and its `fps`.
 Meshes of its robot are left out; they do not affect the result.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import re
 import sys
 import tempfile
 import time
 import types
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-CLIPS = ("walk", "dance", "run", "fall_getup", "jumps")
+__all__ = ["run_gmr"]
+
 PACKAGE = "general_motion_retargeting"
 
 
@@ -62,27 +59,18 @@ def run_clip(gmr: Any, load: Any, path: Path, frames: int) -> dict[str, Any]:
     return {"q": np.array(q), "targets": np.array(targets), "bodies": list(table.values()), "fps": len(q) / seconds}
 
 
-def main() -> None:
-    """Run GMR on the available clips."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="a folder with the clips and a checkout of GMR")
-    parser.add_argument("--frames", type=int, default=600)
-    options = parser.parse_args()
-    root = next(options.data.rglob(PACKAGE), None)
-    robot = next(options.data.rglob("g1_mocap_29dof.xml"), None)
+def run_gmr(data: Path, clips: Iterable[str], frames: int) -> None:
+    """Run GMR on the available clips of a folder with a checkout of it, and write gmr_walk.npz and so on there."""
+    root, robot = (next(data.rglob(name), None) for name in (PACKAGE, "g1_mocap_29dof.xml"))
     if root is None or robot is None:
-        sys.exit(f"{options.data} holds no checkout of YanjieZe/GMR: {PACKAGE}/ and assets/unitree_g1/ are needed.")
+        sys.exit(f"{data} holds no checkout of YanjieZe/GMR: {PACKAGE}/ and assets/unitree_g1/ are needed.")
     with tempfile.TemporaryDirectory() as folder:
         gmr, load = import_gmr(root, strip_meshes(robot, Path(folder)))
-        for name in CLIPS:
-            path = next(options.data.rglob(f"{name}.bvh"), None)
+        for name in clips:
+            path = next(data.rglob(f"{name}.bvh"), None)
             if path is None:
-                print(f"{name}.bvh is missing")
+                print(f"missing: {name}.bvh")
                 continue
-            found = run_clip(gmr, load, path, options.frames)
-            np.savez(options.data / f"gmr_{name}.npz", **found)
+            found = run_clip(gmr, load, path, frames)
+            np.savez(data / f"gmr_{name}.npz", **found)
             print(f"{name}: {found['fps']:.0f} frames a second")
-
-
-if __name__ == "__main__":
-    main()

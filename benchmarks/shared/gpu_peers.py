@@ -1,4 +1,4 @@
-"""Other batch solvers, if installed: for benchmarks/gpu.py, or run directly on the CPU.
+"""Other batch solvers, if installed: for `benchmarks/gpu.py`, whose part `peers` runs them on the CPU too.
 
 pytorch_kinematics: pseudo-inverse steps of all targets and retries together, on the device that PyTorch has.
 PyRoki: Levenberg-Marquardt of 64 seeds a target for a few steps, then of the best 4 to the end, as its authors'
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from robots import TOLERANCE, Arm, model_of
+from shared.robots import TOLERANCE, Arm, model_of
 
 import poise
 
@@ -112,23 +112,3 @@ def pyroki(arm: Arm, targets: Any) -> tuple[float, Any] | None:
 
 
 PEERS = {"pytorch_kinematics": pytorch_kinematics, "pyroki": pyroki}
-
-
-def main() -> None:
-    """Solve a hundred targets of the Panda."""
-    from gpu import targets_of, verify
-    from robots import ARMS
-
-    arm = ARMS["panda"]
-    targets = targets_of(arm, 100)
-    for name, solve in PEERS.items():
-        answer = solve(arm, targets)
-        if answer is None:
-            print(f"{name} is not installed")
-            continue
-        seconds, q = answer
-        print(f"{name}: {len(q) / seconds:.0f} a second, {100 * verify(arm, q, targets).mean():.1f} % verified")
-
-
-if __name__ == "__main__":
-    main()

@@ -21,14 +21,16 @@ torso, its toe 0.037 m below its ankle.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
+from shared.contact_rule import find_runs
 
 from poise.arrays import Floats
 
-__all__ = ["KEYS", "Judge", "Verdict", "measure_key_points"]
+__all__ = ["KEYS", "CollisionJudge", "Judge", "Verdict"]
 
 LOCKED = 1e-5  # m in one frame
 KEYS = {"Hips": "pelvis", "Spine2": "torso_link", "Head": "head"} | {
@@ -147,6 +149,30 @@ class Judge:
         return body, points[np.argsort(-points[:, 0], kind="stable")]
 
 
+class CollisionJudge:
+    """MuJoCo's G1 on a floor at height 0."""
+
+    def __init__(self, path: Path) -> None:
+        spec = mujoco.MjSpec.from_file(str(path))
+        spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
+        self.model = spec.compile()
+        self.data = mujoco.MjData(self.model)
+        self.floor = self.model.geom("floor").id
+
+    def measure_depths(self, q: Floats) -> tuple[Floats, Floats]:
+        """Return the depth of the robot in the floor and in itself in each frame, (frames,) [m]."""
+        floor, own = np.zeros(len(q)), np.zeros(len(q))
+        for t, row in enumerate(q):
+            self.data.qpos[:] = row
+            mujoco.mj_kinematics(self.model, self.data)
+            mujoco.mj_collision(self.model, self.data)
+            pairs, depths = self.data.contact.geom, -self.data.contact.dist
+            on_floor = (pairs == self.floor).any(axis=1) if len(depths) else np.zeros(0, dtype=bool)
+            floor[t] = depths[on_floor].max(initial=0.0)
+            own[t] = depths[~on_floor].max(initial=0.0)
+        return floor, own
+
+
 def measure_key_points(ours: dict[str, Floats], yaw: Floats, theirs: dict[str, Floats], height: float) -> float:
     """Return the mean distance of key points about the root, in its heading, after one common scale [m].
 
@@ -180,9 +206,3 @@ def turn_back(points: dict[str, Floats], root: str, angle: Floats) -> Floats:
     rows = np.stack([path - points[root] for name, path in points.items() if name != root], axis=1)
     turned: Floats = np.einsum("tij,tkj->tki", turn, rows)
     return turned
-
-
-def find_runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """List the stretches of True: (first, one past the last)."""
-    edges = np.flatnonzero(np.diff(np.r_[0, flags.astype(int), 0]))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
