@@ -76,16 +76,15 @@ quick test test-long: export OPENBLAS_NUM_THREADS := 1
 quick: $(STAMPS)/peers $(STAMPS)/test
 	$(PARALLEL) -m "not timing and not slow and not long" --hypothesis-profile=quick $(ARGS)
 
-# Tests in a browser wait most of the time, so they run next to the others, in a process of their own. If ARGS selects no
-# test of one part, pytest exits with 5. The summary comes last. $(1) is a marker expression, $(2) and $(3) are the files without
+# A browser on busy cores runs into its own timeouts, so its tests run last and separately, even after a failure. If ARGS
+# selects no test of one part, pytest exits with 5. The summary comes last. $(1) is a marker expression, $(2) and $(3) are the files without
 # and in a browser: collecting all files would take long.
 COLOR = $(if $(MAKE_TERMOUT),--color=yes)
 IN_BROWSER = $(shell grep -rl --include='test_*.py' 'mark\.browser' tests | sort)
 LONG_FILES = $(sort $(shell sed -n 's/^[0-9]* \([^:]*\).*/\1/p' tests/long_tests.txt))
 TESTS = set -o pipefail; failed=0; mkdir -p build; \
-  $(BIN)/python -m pytest $(COLOR) -m "browser and not timing and $(1)" $(or $(ARGS),$(3)) >build/browser.log 2>&1 & browser=$$!; \
   $(PARALLEL) $(COLOR) -m "not browser and not timing and $(1)" $(or $(ARGS),$(2)) 2>&1 | tee build/test.log || test $$? -eq 5 || failed=1; \
-  wait $$browser || test $$? -eq 5 || failed=1; cat build/browser.log; \
+  $(BIN)/python -m pytest $(COLOR) -m "browser and not timing and $(1)" $(or $(ARGS),$(3)) 2>&1 | tee build/browser.log || test $$? -eq 5 || failed=1; \
   echo; grep -hE '^[^a-zA-Z]*(FAILED|ERROR) ' build/test.log build/browser.log; \
   echo "Tests:            $$(tail -n 1 build/test.log)"; echo "Tests in a browser: $$(tail -n 1 build/browser.log)"; exit $$failed
 test test-long: SHELL := /bin/bash
