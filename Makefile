@@ -35,7 +35,7 @@ help:
 	@echo "make demo      build Poise, pose a figure, write a picture and a page into demo/"
 	@echo "make examples  run the numbered examples"
 	@echo "make quick     the tests without browsers, compilers, processes and long searches: a minute, for the inner loop"
-	@echo "make test      build Poise and run the tests on all cores, those in a browser too: ten minutes on two cores"
+	@echo "make test      build Poise and run the tests on all cores; then those in a browser"
 	@echo "make test-all  also the long tests, those of pages that solve, and the other processor"
 	@echo "make test-gpu  run the tests of batches on a GPU"
 	@echo "make lint      style, types, import layers, C++ format"
