@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import poise
 from poise.cli.clips import lock_command, quality_command, track_command
@@ -74,8 +75,29 @@ JOB_EXAMPLES: Examples = {
     show_command: ["poise job show job.json"],
 }
 
+UsageError: Any = typer.BadParameter.__base__  # of click, or of the copy of it in newer versions of typer
+
+
+class Commands(TyperGroup):
+    """All commands; a wrong command line is reported as one line with what to type."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command of the first word."""
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            if type(error).__name__ == "NoArgsIsHelpError":
+                raise
+            wrong = error.ctx or ctx
+            examples = (wrong.command.epilog or "").split("\n\n")[1:2]
+            advice = f"for example: {examples[0]}" if examples else f"one of: {', '.join(wrong.command.commands)}"
+            typer.echo(f"{wrong.command_path}: {error.format_message().rstrip('.')}. Type {advice}", err=True)
+            raise typer.Exit(2) from None
+
+
 app = typer.Typer(
     name="poise",
+    cls=Commands,
     help="Inverse kinematics for anything with joints.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

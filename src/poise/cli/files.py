@@ -15,7 +15,7 @@ from rich.table import Table
 
 import poise
 from poise.cli.body_kinds import describe_kind
-from poise.cli.console import Body, report_errors, write_as_options
+from poise.cli.console import PAGES, PICTURES, Body, report_errors, write_as_options
 from poise.errors import FormatError
 from poise.files.source import Source
 from poise.files.target import check_target
@@ -96,6 +96,9 @@ def convert_command(
     with report_errors("convert"):
         if what not in ("auto", "model", "motion"):
             raise FormatError(f"--as is {what!r}; it must be model or motion.")
+        if target.suffix.lower() in PAGES + PICTURES:
+            how = f"poise solve --out writes one of a pose; to see the file type: poise studio {source}"
+            raise FormatError(f"is a page or picture; {how}", str(target))
         if not can_write(str(target), "write_motion"):
             registry.find_writer(str(target), "write_model")
         check_target(target, overwrite=not keep)

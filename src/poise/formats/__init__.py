@@ -146,6 +146,7 @@ def load_motion(
     return motion
 
 
+@refuse_unknown
 def save(
     thing: Any,
     path: str | PathLike[str],
@@ -211,7 +212,7 @@ def warn_of_objects(thing: Any, module: Any) -> None:
     if isinstance(thing, Motion) and thing.objects and module.NAME != "glTF":
         names = ", ".join(repr(each.name) for each in thing.objects)
         text = f"{module.NAME} stores only the body, not {names}; save a .glb to keep both."
-        warnings.warn(text, FormatWarning, stacklevel=3)
+        warnings.warn(text, FormatWarning, stacklevel=4)
 
 
 def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
