@@ -57,9 +57,7 @@ def make_unknown_argument(caller: str, name: str, value: Any, known: Collection[
         typed = f"{own[1]}={{value}}" if own and own[1] in known else ADVICE[name]  # its own argument if it has one
         return UnknownArgument(f"{begin}; type {typed.format(value=repr(value))}.")
     close = get_close_matches(name, known, n=1)
-    if close:
-        return UnknownArgument(f"{begin}; did you mean {close[0]!r}?")
-    return UnknownArgument(f"{begin}; it has: {', '.join(known)}.")
+    return UnknownArgument(f"{begin}; " + (f"did you mean {close[0]!r}?" if close else f"it has: {', '.join(known)}."))
 
 
 def refuse_unknown(function: _Function, *, caller: str = "") -> _Function:

@@ -254,7 +254,7 @@ SHELL = [
     ("job rnu job.json", "Type one of: run, show"),
     ("info walk.glb --clip run", ". Give a name or a number, such as --clip 0"),
     ("info walk.glb --clip 7", ". Give a name or a number, such as --clip 0"),
-    ("convert walk.bvh x.png", "poise solve --out writes one of a pose; to see the file type: poise studio walk.bvh"),
+    ("convert walk.bvh x.png", "type poise solve --out x.png; for a view of the file, poise studio walk.bvh"),
 ]
 
 

@@ -95,7 +95,6 @@ def list_folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
     return out
 
 
-@refuse_unknown
 def load_within(path: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Model:
     """Return a model from an uploaded file; files that it refers to are searched only in `folder`."""
     chosen = check_options(ReadOptions(**options, within=convert_path(folder)))
