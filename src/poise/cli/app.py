@@ -88,10 +88,12 @@ class Commands(TyperGroup):
         except UsageError as error:
             if type(error).__name__ == "NoArgsIsHelpError":
                 raise
-            wrong = error.ctx or ctx
-            examples = (wrong.command.epilog or "").split("\n\n")[1:2]
-            advice = f"for example: {examples[0]}" if examples else f"one of: {', '.join(wrong.command.commands)}"
-            typer.echo(f"{wrong.command_path}: {error.format_message().rstrip('.')}. Type {advice}", err=True)
+            wrong = error.ctx or ctx  # some versions give no context; then the group knows the command
+            command = getattr(wrong.command, "commands", {}).get(ctx.invoked_subcommand, wrong.command)
+            _, *examples = (command.epilog or "").split("\n\n")
+            advice = f"for example: {examples[0]}" if examples else f"one of: {', '.join(command.commands)}"
+            told = f"{error.format_message().rstrip('.')}.".replace("?.", "?")
+            typer.echo(f"{wrong.command_path}: {told} Type {advice}", err=True)
             raise typer.Exit(2) from None
 
 

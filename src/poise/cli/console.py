@@ -81,8 +81,7 @@ def list_options(verb: str) -> dict[str, Any]:
     command = COMMANDS.get()
     for word in verb.split():
         command = command.commands[word]
-    given = {option.opts[0]: option for option in command.params}
-    return {name[2:].replace("-", "_"): option for name, option in given.items() if name.startswith("--")}
+    return {each.opts[0][2:].replace("-", "_"): each for each in command.params if each.opts[0].startswith("--")}
 
 
 def check_out(path: Path, verb: str = "", others: tuple[str, ...] = ()) -> None:

@@ -264,7 +264,7 @@ class Model(MassProperties, NotebookCell):
         """
         if frame is None:
             if type(q) is str:
-                derive.resolve_role(self, q, frame)
+                derive.resolve_role(self, q, frame)  # raises
             return self.native_body.fk(q, None)[..., : len(self.frames), :, :]
         if type(frame) is not str and isinstance(frame, (list, tuple)):
             return derive.stack_transforms(self, q, frame)
