@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from poise.errors import UnknownArgument
+from poise.errors import UnknownArgument, show_value
 
-__all__ = ["make_unknown_argument", "refuse_unknown"]
+__all__ = ["NotHere", "make_unknown_argument", "refuse_unknown"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -38,7 +38,12 @@ SAYINGS = {
     "lower=..., upper=..., in radians or metres": "range bounds joint_limits",
     "kind={value}": "type joint_type",
     "target={value}": "position pos xyz place pose",
+    "q=np.deg2rad(q), with the angles in q": "degrees deg",
     "Orient(frame, rotation), or Reach(frame, Transform(rotation, xyz))": "rotation orientation quaternion",
+}
+TOO_MANY = {  # what to type instead of a call with too many values; {values} is the tuple of them
+    "Rotation": "Rotation.from_euler('XYZ', np.deg2rad({values})) for degrees, or Rotation((w, x, y, z))",
+    "Transform": "Transform(None, {values}) for a translation",
 }
 ADVICE = {word: typed for typed, words in SAYINGS.items() for word in words.split()}
 
@@ -52,35 +57,44 @@ def make_unknown_argument(caller: str, name: str, value: Any, known: Collection[
         typed = f"{own[1]}={{value}}" if own and own[1] in known else ADVICE[name]  # its own argument if it has one
         return UnknownArgument(f"{begin}; type {typed.format(value=repr(value))}.")
     close = get_close_matches(name, known, n=1)
-    if close:
-        return UnknownArgument(f"{begin}; did you mean {close[0]!r}?")
-    return UnknownArgument(f"{begin}; it has: {', '.join(known)}.")
+    return UnknownArgument(f"{begin}; " + (f"did you mean {close[0]!r}?" if close else f"it has: {', '.join(known)}."))
 
 
 def refuse_unknown(function: _Function, *, caller: str = "") -> _Function:
     """Make a function raise an error for unknown keywords that suggests the right one, and for too many values.
 
-    Args:
-        function: The function.
-        caller: The name in the message, if users call it by another one.
+    `caller` is the name in the message, if users call it by another one.
     """
     parameters = inspect.signature(function).parameters
+    caller = caller or function.__qualname__.removesuffix(".__init__").rpartition(".")[2]  # for `__init__` the class
     known = dict.fromkeys(name for name in parameters if name != "self")
-    placed = [each.name for each in parameters.values() if each.kind is not each.KEYWORD_ONLY]
+    placed = [name for name in known if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
     needed = [name for name in placed if parameters[name].default is inspect.Parameter.empty]
+    many = TOO_MANY.get(caller, f"{caller}({', '.join(placed)}), with the numbers of a point in one tuple")
 
     @wraps(function)
     def call(*args: Any, **given: Any) -> Any:
-        if len(args) > len(placed):
-            first = ", ".join(name for name in placed if name != "self")
-            advice = f"type {caller or function.__name__}({first}), with the numbers of a point in one tuple"
-            raise UnknownArgument(f"{caller or function.__name__}() was given too many values; {advice}.")
-        for name, value in given.items():
-            if name not in known:
-                raise make_unknown_argument(caller or function.__name__, name, value, known)
-        if not given.keys() >= {*needed[len(args) :]}:
-            typed = f"{caller or function.__name__}({', '.join(name for name in needed if name != 'self')})"
-            raise UnknownArgument(f"{typed} needs all of these values; {len(args) + len(given)} were given.")
-        return function(*args, **given)
+        try:
+            return function(*args, **given)
+        except TypeError:  # only now, so that correct calls stay fast
+            values = args[len(parameters) - len(known) :]  # without self
+            if len(values) > len(placed):
+                advice = many.replace("{values}", show_value(values))
+                raise UnknownArgument(f"{caller}() was given too many values; type {advice}.") from None
+            for name in (name for name in given if name not in known):
+                raise make_unknown_argument(caller, name, given[name], known) from None
+            if not given.keys() >= {*needed[len(values) :]}:
+                raise UnknownArgument(f"{caller}({', '.join(needed)}) needs all of these values.") from None
+            raise
 
     return call  # type: ignore[return-value]  # same parameters as the function
+
+
+class NotHere:
+    """An attribute of other libraries: reading it raises an error with what to type."""
+
+    def __init__(self, typed: str) -> None:
+        self.typed = typed
+
+    def __get__(self, thing: object, kind: type) -> NoReturn:
+        raise AttributeError(f"a {kind.__name__} has no such attribute; type {self.typed}.")

@@ -252,6 +252,8 @@ def test_an_upload_reads_nothing_outside_of_its_folder(name: str, tmp_path: Path
 def test_an_upload_may_climb_inside_of_its_folder(tmp_path: Path) -> None:
     path = write_all(tmp_path, {"models/robot.xml": include("../piece.xml"), "piece.xml": PIECE})
     assert "arm" in load_within(path, tmp_path).frames
+    free = load_within(path, tmp_path, base="free")  # as the studio opens a second body
+    assert free.nv == load_within(path, tmp_path).nv + 6
 
 
 def test_a_mesh_that_weighs_may_lie_above(tmp_path: Path) -> None:

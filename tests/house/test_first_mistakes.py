@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,16 @@ MISTAKES: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
     (lambda: PointCloud([[HUGE, 0, 0]], 0.1), InvalidValue, "real numbers"),
     (lambda: HeightMap([[HUGE, 0], [0, 0]], 0.1), InvalidValue, "real numbers"),
     (lambda: poise.show(poise.Pose(ARM), "nowhere/x.html"), FormatError, "there is no folder"),
+    (lambda: ARM.fk("panda_hand_tcp"), InvalidValue, "q comes before the frame: type (model.rest, 'panda_hand_tcp')"),
+    (lambda: ANY(ARM.jacobian)("panda_hand_tcp"), InvalidValue, "type (model.rest, 'panda_hand_tcp')"),
+    (lambda: ANY(ARM.jacobian)(ARM.rest), InvalidValue, "type (model.rest, 'panda_hand_tcp')"),
+    (lambda: ANY(ARM.hessian)("panda_hand_tcp"), InvalidValue, "type (model.rest, 'panda_hand_tcp')"),
+    (lambda: ANY(poise.Pose)(ARM, ARM.rest, degrees=True), PoiseError, "type q=np.deg2rad(q)"),
+    (lambda: ANY(poise.Pose)(degrees=True), PoiseError, "type q=np.deg2rad(q)"),
+    (lambda: ANY(poise.save)(poise.Pose(ARM)), PoiseError, "save(thing, path) needs all of these values"),
+    (lambda: ANY(poise.Transform)(1, 2, 3), PoiseError, "type Transform(None, (1, 2, 3))"),
+    (lambda: ANY(poise.Rotation)(0, 0, 90), PoiseError, "type Rotation.from_euler('XYZ', np.deg2rad((0, 0, 90)))"),
+    (lambda: poise.motion.edit(ANY({0: REACH}), ANY(HUMAN)), InvalidValue, "edit(motion, {frame: goals})"),
 ]
 
 
@@ -163,11 +174,14 @@ def test_a_film_for_a_picture(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "typed"),
-    [("IK", "poise.solve(model, goals)"), ("Studio", "poise.studio.Studio(thing)"), ("load_bvh", "poise.load_motion")],
+    [
+        *[("IK", "poise.solve(model, goals)"), ("Studio", "poise.studio.Studio(thing)"), ("load_bvh", "poise.load_mo")],
+        *[("Model.q", "model.rest"), ("Model.solve", "poise.solve(model, goals)"), ("Rotation.from_quat", "Rotation.")],
+    ],
 )
 def test_a_name_of_another_library_is_answered_with_ours(name: str, typed: str) -> None:
     with pytest.raises(AttributeError, match=re.escape(f"type {typed}")):
-        getattr(poise, name)
+        attrgetter(name)(poise)
 
 
 @pytest.mark.parametrize(
@@ -229,6 +243,19 @@ SHELL = [
     ("map panda --out map.png", "suffix .npz; --picture draws it"),
     ("map panda --out map.npz --picture map.txt", "write a page or picture (.html"),
     ("demo --out q.csv", "is a file; give a folder"),
+    ("info q.csv --model panda", "after the joints, or give another body: --model robot.urdf"),
+    ("retarget walk.bvh panda --out a.csv", "Choose another body, or give --mapping mapping.json"),
+    ("info", "Type for example: poise info robot.urdf"),
+    ("info walk.bvh --scale", "requires an argument. Type for example: poise info robot.urdf"),
+    ("retarget walk.bvh", "Type for example: poise retarget dance.bvh g1.xml"),
+    ("retarget walk.bvh humanoid", "Missing option '--out' / '-o'. Type for example: poise retarget"),
+    ("info walk.bvh q.csv", "(q.csv). Type for example: poise info robot.urdf"),
+    ("info walk.bvh --clp 1", "Type for example: poise info robot.urdf"),
+    ("inof walk.bvh", "Type one of: demo, studio, solve, info"),
+    ("job rnu job.json", "Type one of: run, show"),
+    ("info walk.glb --clip run", ". Give a name or a number, such as --clip 0"),
+    ("info walk.glb --clip 7", ". Give a name or a number, such as --clip 0"),
+    ("convert walk.bvh x.png", "type poise solve --out x.png; for a view of the file, poise studio walk.bvh"),
 ]
 
 
@@ -240,6 +267,8 @@ def test_a_mistake_in_the_shell_is_one_line_and_code_2(
     monkeypatch.chdir(tmp_path)
     poise.save(poise.Motion(HUMAN, np.tile(HUMAN.rest, (3, 1)), 30.0), "walk.bvh")
     Path("q.csv").write_text("a,b\n1,2\n", "utf-8")
+    if "walk.glb" in words:
+        poise.save(poise.load_motion("walk.bvh"), "walk.glb")
     for name in set(words) & {"x.fbx", "x.obj"}:
         Path(name).write_bytes(b"Kaydara FBX Binary")
     there = sorted(Path().iterdir())

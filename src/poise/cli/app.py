@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import poise
 from poise.cli.clips import lock_command, quality_command, track_command
@@ -74,8 +75,31 @@ JOB_EXAMPLES: Examples = {
     show_command: ["poise job show job.json"],
 }
 
+UsageError: Any = typer.BadParameter.__base__  # of click, or of the copy of it in newer versions of typer
+
+
+class Commands(TyperGroup):
+    """All commands; a wrong command line is reported as one line with what to type."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command of the first word."""
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            if type(error).__name__ == "NoArgsIsHelpError":
+                raise
+            wrong = error.ctx or ctx  # some versions give no context; then the group knows the command
+            command = getattr(wrong.command, "commands", {}).get(ctx.invoked_subcommand, wrong.command)
+            _, *examples = (command.epilog or "").split("\n\n")
+            advice = f"for example: {examples[0]}" if examples else f"one of: {', '.join(command.commands)}"
+            told = f"{error.format_message().rstrip('.')}.".replace("?.", "?")
+            typer.echo(f"{wrong.command_path}: {told} Type {advice}", err=True)
+            raise typer.Exit(2) from None
+
+
 app = typer.Typer(
     name="poise",
+    cls=Commands,
     help="Inverse kinematics for anything with joints.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -71,6 +71,7 @@ def write_as_options(text: str, verb: str) -> str:
             return found[0]
         return f"{options[name].opts[0]}{'' if not value or options[name].is_flag else f' {value}'}"
 
+    text = re.sub(r"(its|the) roles .*model\.with_roles, or a mapping", "--mapping mapping.json", text)
     first = text.split(" is ", 1)[0]
     return ARGUMENT.sub(spell, options[first].opts[0] + text[len(first) :] if first in options else text)
 
@@ -80,8 +81,7 @@ def list_options(verb: str) -> dict[str, Any]:
     command = COMMANDS.get()
     for word in verb.split():
         command = command.commands[word]
-    given = {option.opts[0]: option for option in command.params}
-    return {name[2:].replace("-", "_"): option for name, option in given.items() if name.startswith("--")}
+    return {each.opts[0][2:].replace("-", "_"): each for each in command.params if each.opts[0].startswith("--")}
 
 
 def check_out(path: Path, verb: str = "", others: tuple[str, ...] = ()) -> None:

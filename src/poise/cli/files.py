@@ -15,7 +15,7 @@ from rich.table import Table
 
 import poise
 from poise.cli.body_kinds import describe_kind
-from poise.cli.console import Body, report_errors, write_as_options
+from poise.cli.console import PAGES, PICTURES, Body, report_errors, write_as_options
 from poise.errors import FormatError
 from poise.files.source import Source
 from poise.files.target import check_target
@@ -96,6 +96,9 @@ def convert_command(
     with report_errors("convert"):
         if what not in ("auto", "model", "motion"):
             raise FormatError(f"--as is {what!r}; it must be model or motion.")
+        if target.suffix.lower() in PAGES + PICTURES:
+            typed = f"poise solve --out {target}; for a view of the file, poise studio {source}"
+            raise FormatError(f"is a page or picture; for one of a pose type {typed}", str(target))
         if not can_write(str(target), "write_motion"):
             registry.find_writer(str(target), "write_model")
         check_target(target, overwrite=not keep)
@@ -275,11 +278,7 @@ def write_roles(roles: dict[str, str]) -> str:
     """Return roles and their frames; roles whose frame has the same name are only counted."""
     other = {role: frame for role, frame in roles.items() if role != frame}
     same = len(roles) - len(other)
-    return (
-        write_value(other)
-        + (", and " if other and same else "")
-        + (f"{same} frames named after theirs" if same else "")
-    )
+    return ", and ".join(filter(None, (write_value(other), f"{same} frames named after theirs" if same else "")))
 
 
 def make_joint_table(model: Model) -> Table:

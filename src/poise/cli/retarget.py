@@ -52,10 +52,9 @@ def retarget_command(
 
     A folder is retargeted clip by clip, as a job that can be killed and resumed.
     """
-    if no_clearance and clearance is not None:
-        with report_errors("retarget"):
-            raise InvalidValue("--clearance and --no-clearance exclude each other; give one of them.")
     with report_errors("retarget"):
+        if no_clearance and clearance is not None:
+            raise InvalidValue("--clearance and --no-clearance exclude each other; give one of them.")
         check_outputs(file, out, style, save_mapping)
     if Path(file).is_dir():
         reject_clip_options(page, mode, person)

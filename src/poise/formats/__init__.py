@@ -95,7 +95,6 @@ def list_folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
     return out
 
 
-@refuse_unknown
 def load_within(path: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Model:
     """Return a model from an uploaded file; files that it refers to are searched only in `folder`."""
     chosen = check_options(ReadOptions(**options, within=convert_path(folder)))
@@ -146,6 +145,7 @@ def load_motion(
     return motion
 
 
+@refuse_unknown
 def save(
     thing: Any,
     path: str | PathLike[str],
@@ -211,7 +211,7 @@ def warn_of_objects(thing: Any, module: Any) -> None:
     if isinstance(thing, Motion) and thing.objects and module.NAME != "glTF":
         names = ", ".join(repr(each.name) for each in thing.objects)
         text = f"{module.NAME} stores only the body, not {names}; save a .glb to keep both."
-        warnings.warn(text, FormatWarning, stacklevel=3)
+        warnings.warn(text, FormatWarning, stacklevel=4)
 
 
 def choose_writer(thing: Any, path: str) -> tuple[str, Any]:

@@ -74,4 +74,4 @@ class LookAt(Goal, words=TURNED):
         return pack_target(None, read_position(target, "LookAt: target"))
 
 
-LookAt.__init__ = refuse_unknown(LookAt.__init__, caller="LookAt")  # type: ignore[method-assign]
+LookAt.__init__ = refuse_unknown(LookAt.__init__)  # type: ignore[method-assign]

@@ -91,7 +91,7 @@ class Orient(Goal, words={**TURNED, "weight": WEIGHT}):
         return np.concatenate([target, np.zeros(3), low, np.zeros(3), high])
 
 
-Orient.__init__ = refuse_unknown(Orient.__init__, caller="Orient")  # type: ignore[method-assign]
+Orient.__init__ = refuse_unknown(Orient.__init__)  # type: ignore[method-assign]
 
 
 def read_play(within: Any) -> tuple[Range, Range, Range]:

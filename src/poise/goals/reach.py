@@ -164,7 +164,7 @@ class Reach(Goal, words={"weight": WEIGHT}):
         return pack_transform(read)
 
 
-Reach.__init__ = refuse_unknown(Reach.__init__, caller="Reach")  # type: ignore[method-assign]
+Reach.__init__ = refuse_unknown(Reach.__init__)  # type: ignore[method-assign]
 
 
 def read_target(target: Any) -> Any:

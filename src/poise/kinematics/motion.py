@@ -230,6 +230,7 @@ def check_motion(clip: object) -> None:
     hints = {
         str: f"; type: poise.load_motion({clip!r})",
         Model: "; type: poise.load_motion(path), before the model if both are given",
+        dict: "; the motion comes first: edit(motion, {frame: goals})",
     }
     given = repr(clip) if isinstance(clip, (Motion, str)) else f"of type {type(clip).__name__}"
     raise InvalidValue(f"clip is {given}; it must be a poise.Motion with a frame{hints.get(type(clip), '')}.")

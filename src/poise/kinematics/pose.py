@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, UnitWarning
+from poise.keywords import refuse_unknown
 from poise.model import Frame, Model
 from poise.model.degrees import doubt_start
 from poise.notebook import NotebookCell
@@ -61,6 +62,7 @@ class Pose(NotebookCell):
     model: Model
     q: Floats
 
+    @refuse_unknown
     def __init__(self, model: Model, q: ArrayLike | None = None) -> None:
         if q is None and isinstance(model, Model):
             q = model.rest

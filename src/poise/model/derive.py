@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from poise.native import Body
 
 __all__ = [
+    "NO_FRAME",
     "SPHERE_READER",
     "add_objects",
     "add_spec",
@@ -48,6 +49,7 @@ __all__ = [
     "with_subject",
 ]
 
+NO_FRAME = "(not given)"  # the default of a frame that must be given
 RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str], Sequence[FrameSpec]]]
 """Finds additional roles, notes on them, and the unlisted frames of roles that no frame of the file has."""
 RANGED = MemoSlot[tuple[NDArray[np.intp], NDArray[np.intp]]]("numbers of q with a range, and their velocities")
@@ -207,8 +209,11 @@ def list_specs(model: Model) -> tuple[JointSpec | FrameSpec, ...]:
     return model.layout.specs
 
 
-def resolve_role(model: Model, frame: str | Frame | None) -> str:
+def resolve_role(model: Model, q: object, frame: str | Frame | None) -> str:
     """Return the frame of a name unknown to the kernels: a role that is found on first use."""
+    if isinstance(q, str) or frame == NO_FRAME:
+        typed = f"(model.rest, {(q if isinstance(q, str) else model.frames[-1])!r})"
+        raise InvalidValue(f"q comes before the frame: type {typed}, or other joint values as q.") from None
     try:
         return model.frame(frame or "").name
     except NameNotFound as unknown:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.arrays import Floats
 from poise.errors import NameNotFound, name_not_found
+from poise.keywords import NotHere
 from poise.model import derive, text
 from poise.model.attachments import UNITS, Attachments, freeze_mapping
 from poise.model.channels import find_columns
@@ -262,13 +263,15 @@ class Model(MassProperties, NotebookCell):
             frame: Name of a frame; or of a joint or a role, meaning its frame. A list of k names gives (..., k, 4, 4).
         """
         if frame is None:
+            if type(q) is str:
+                derive.resolve_role(self, q, frame)  # raises
             return self.native_body.fk(q, None)[..., : len(self.frames), :, :]
         if type(frame) is not str and isinstance(frame, (list, tuple)):
             return derive.stack_transforms(self, q, frame)
         try:
             return self.native_body.fk(q, frame)
         except NameNotFound:  # possibly a role that was not used before
-            return derive.settle_body(self).fk(q, derive.resolve_role(self, frame))
+            return derive.settle_body(self).fk(q, derive.resolve_role(self, q, frame))
 
     def jacobian(
         self,
@@ -292,7 +295,7 @@ class Model(MassProperties, NotebookCell):
         try:
             J = self.native_body.jacobian(q, frame, point, reference)
         except NameNotFound:
-            J = derive.settle_body(self).jacobian(q, derive.resolve_role(self, frame), point, reference)
+            J = derive.settle_body(self).jacobian(q, derive.resolve_role(self, q, frame), point, reference)
         return J if columns is None else J[..., find_columns(self, columns)]
 
     def jacobian_dot(
@@ -309,7 +312,7 @@ class Model(MassProperties, NotebookCell):
         try:
             dJ = self.native_body.jacobian_dot(q, v, frame, point, reference)
         except NameNotFound:
-            dJ = derive.settle_body(self).jacobian_dot(q, v, derive.resolve_role(self, frame), point, reference)
+            dJ = derive.settle_body(self).jacobian_dot(q, v, derive.resolve_role(self, q, frame), point, reference)
         return dJ if columns is None else dJ[..., find_columns(self, columns)]
 
     def hessian(self, q: ArrayLike, frame: str | Frame, *, columns: Sequence[str | Joint] | None = None) -> Array:
@@ -320,7 +323,7 @@ class Model(MassProperties, NotebookCell):
         try:
             H = self.native_body.hessian(q, frame)
         except NameNotFound:
-            H = derive.settle_body(self).hessian(q, derive.resolve_role(self, frame))
+            H = derive.settle_body(self).hessian(q, derive.resolve_role(self, q, frame))
         chosen = slice(None) if columns is None else find_columns(self, columns)
         return H[..., chosen, :][..., chosen]
 
@@ -386,5 +389,9 @@ class Model(MassProperties, NotebookCell):
         return text.draw_tree(self)
 
 
+Model.q = NotHere("model.rest, or make a poise.Pose(model), which has a q")  # type: ignore[attr-defined]
+Model.solve = NotHere("poise.solve(model, goals)")  # type: ignore[attr-defined]
+for _call in (Model.jacobian, Model.jacobian_dot, Model.hessian):
+    _call.__defaults__ = (derive.NO_FRAME,)  # resolve_role reports a missing frame, with what to type
 for _slot in derive.ROLE_SLOTS:
     setattr(Model, _slot, derive.make_late(getattr(Model, _slot)))

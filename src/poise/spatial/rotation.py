@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue, ShapeMismatch, UnitWarning
+from poise.keywords import NotHere, refuse_unknown
 from poise.native import core
 from poise.spatial.arrays import (
     Array,
@@ -49,6 +50,7 @@ class Rotation:
     __slots__ = ("_wxyz",)
     _wxyz: Array
 
+    @refuse_unknown
     def __init__(self, wxyz: ArrayLike) -> None:
         self._wxyz = _normalize_wxyz(read_finite(wxyz, (4,), "wxyz"), "wxyz")
         self._wxyz.setflags(write=False)
@@ -250,6 +252,9 @@ class Rotation:
 
 
 # ---------------------------------------------------------------------------------------- what counts as one
+
+
+Rotation.from_quat = NotHere("Rotation.from_xyzw(q), or Rotation(q) for wxyz")  # type: ignore[attr-defined]
 
 
 def as_rotation(x: object, name: str = "rotation") -> Rotation:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue, ShapeMismatch
+from poise.keywords import refuse_unknown
 from poise.native import core
 from poise.spatial.arrays import (
     Array,
@@ -49,6 +50,7 @@ class Transform:
     _rotation: Rotation
     _translation: Array
 
+    @refuse_unknown
     def __init__(self, rotation: object = None, translation: ArrayLike | None = None) -> None:
         turn = Rotation.identity() if rotation is None else as_rotation(rotation, "rotation")
         shift = np.zeros(3) if translation is None else read_finite(translation, (3,), "translation")

@@ -61,7 +61,7 @@ def write_model(model: Model, target: Path) -> None:
     """Write the body in its rest pose, as one frame, and issue a warning for values that BVH cannot store."""
     if lost := list_losses(model):
         text = f"BVH holds the skeleton and not {', '.join(lost)} of {model.name!r}."
-        warnings.warn(text, FormatWarning, stacklevel=3)
+        warnings.warn(text, FormatWarning, stacklevel=4)
     write_motion(Motion(model, model.rest[None]), target)
 
 

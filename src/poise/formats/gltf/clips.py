@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.errors import InvalidValue, name_not_found
+from poise.errors import InvalidValue, NameNotFound, name_not_found
 from poise.formats.gltf.accessors import read_accessor
 from poise.formats.gltf.document import Document, Object, name_kind, read_own_extras, shorten
 from poise.spatial import Rotation
@@ -149,12 +149,14 @@ def choose_clip(document: Document, clips: list[GltfAnimation], clip: str | int 
     names = [item.name for item in clips]
     if clip is None:
         return clips[0]
+    shown = f"the file has {len(clips)}: {', '.join(map(repr, names[:20]))}. Give a name or a number, such as clip=0."
     if isinstance(clip, str):
         if clip not in names:
-            raise name_not_found("clip", clip, names)
+            close = str(name_not_found("clip", clip, names)).partition(" There are")[0]
+            raise NameNotFound(f"{close} T{shown[1:]}", clip, tuple(names))
         return clips[names.index(clip)]
     if type(clip) is not int or not -len(clips) <= clip < len(clips):
-        raise InvalidValue(f"clip is {clip!r}; the file has {len(clips)}: {', '.join(map(repr, names[:20]))}.")
+        raise InvalidValue(f"clip is {clip!r}; {shown}")
     return clips[clip]
 
 

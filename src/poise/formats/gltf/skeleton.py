@@ -88,7 +88,7 @@ def write_extras(model: Model) -> Object:
     """Return values that glTF has no field for; issue a warning if lengths are not in metres."""
     if model.units == "m":
         return {"up": model.up}
-    warnings.warn(f"{model.name}: {warn_of_units(model, 'glTF')}", FormatWarning, stacklevel=6)
+    warnings.warn(f"{model.name}: {warn_of_units(model, 'glTF')}", FormatWarning, stacklevel=7)
     return {"up": model.up, "units": model.units}
 
 
@@ -126,7 +126,7 @@ def warn_of_lost_values(model: Model) -> None:
         lost.insert(0, "the kinds of joints (all come back as ball joints)")
     if lost:
         warnings.warn(
-            f"glTF holds the skeleton and not {', '.join(lost)} of {model.name!r}.", FormatWarning, stacklevel=4
+            f"glTF holds the skeleton and not {', '.join(lost)} of {model.name!r}.", FormatWarning, stacklevel=5
         )
 
 

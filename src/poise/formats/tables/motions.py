@@ -226,7 +226,7 @@ def is_known(name: str) -> bool:
 def read_numbers(source: Source, table: Table, name: str) -> NDArray[np.float64]:
     """Return a column of finite numbers."""
     if name not in table.columns:
-        advice = "Name its columns after the joints, or give the body that they are of: model=."
+        advice = "Name its columns after the joints, or give another body: model=poise.load('robot.urdf')."
         raise source.make_error(f"has no column {quote(name)}; it has {quote_names(table.columns)}. {advice}")
     column = table.columns[name]
     if column.dtype.kind not in "fiu" or not np.isfinite(column).all():

@@ -87,7 +87,7 @@ class _Writer:
             if names:
                 self.notes.append(f"URDF has no {what}; other programs will not see those of {quote_names(names)}")
         for note in self.notes:
-            warnings.warn(f"{model.name}: {note}", FormatWarning, stacklevel=6)
+            warnings.warn(f"{model.name}: {note}", FormatWarning, stacklevel=7)
         return root
 
     def make_new(self, name: str) -> str:
