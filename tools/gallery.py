@@ -282,7 +282,9 @@ def save(studio: Any, _: Path) -> Any:
             first = read_opening(str(path)).pose if kind == "BVH" else None
             back = first or poise.Pose(poise.load(path))
     common = [name for name in studio.model.frames if name in back.model.frames]
-    here, there = (np.array([pose.position(name) for name in common]) for pose in (studio.pose, back))
+    here, there = (
+        np.array([pose.position(name) for name in common]) * pose.model.metres_per_unit for pose in (studio.pose, back)
+    )
     off = float(np.abs(here - there).max(initial=0.0)) / max(studio.puppet.size, 1e-9)
     return True if common and off < 1e-3 else f"saved as {kind} it comes back {100 * off:.2g} % off"
 

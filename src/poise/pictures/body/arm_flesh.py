@@ -2,7 +2,8 @@
 
 A link between the axes of two joints is drawn along its own axis z up to the height h of its centre of mass, across to
 the next joint, and along z again: the upper arm of a UR is beside its shoulder, not in line with it. Links become
-thinner from the base to the tool; a hinge that does not twist the link before it has a housing along its axis.
+thinner from the base to the tool; a hinge has a housing along its axis, unless it twists the link before it and carries
+a link of its own.
 """
 
 from __future__ import annotations
@@ -49,11 +50,12 @@ def shape_arm(model: Model, capsules: Sequence[BodyCapsule]) -> Iterator[tuple[s
     radii = sorted((float(np.clip(c.radius, THINNEST * usual, THICKEST * usual)) for c in bones), reverse=True)
     joints = {joint.frame: joint for joint in model.joints if joint.nv}
     world = dict(zip(model.frames, model.fk(model.rest), strict=True))
+    linked = {capsule.frame for capsule in bones}
     before, thick = np.zeros(3), max(radii, default=0.0)
     for frame in model.frames:
         if frame in joints:
             axis = find_axis(joints[frame])
-            if abs(float(before @ world[frame][:3, :3] @ axis)) < TWIST_COSINE:
+            if frame not in linked or abs(float(before @ world[frame][:3, :3] @ axis)) < TWIST_COSINE:
                 side, round_by = LONG * thick * axis, HOUSING * thick
                 yield frame, RoundCone(make_triple(-side), make_triple(side), round_by, round_by)
         for capsule, radius in zip(bones, radii, strict=True):
