@@ -12,7 +12,20 @@ import numpy as np
 import pytest
 
 import poise
-from studio_page import PATIENCE, SIZE, choose, click_until, drag, grip_at, hover, let_go, open_page, still, until
+from studio_page import (
+    PATIENCE,
+    SIZE,
+    choose,
+    click_until,
+    drag,
+    grip_at,
+    hover,
+    let_go,
+    open_page,
+    open_save_folder,
+    still,
+    until,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -145,7 +158,7 @@ def test_a_file_is_opened_and_a_pose_saved(studio, page, tmp_path):
     page.locator("input[type=file]").first.set_input_files(str(tmp_path / "arm.urdf"))
     until(lambda: studio.model.nv == 7, page)
     page.get_by_text("arm.urdf is open").wait_for(timeout=1e3 * PATIENCE)
-    page.get_by_role("button", name="Save", exact=True).or_(page.get_by_text("Save", exact=True)).first.click()
+    open_save_folder(page)
     with page.expect_download(timeout=1e3 * PATIENCE) as started:
         page.get_by_role("button", name="Save", exact=True).last.click()
     started.value.save_as(tmp_path / "pose.json")

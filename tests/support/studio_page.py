@@ -37,6 +37,12 @@ def find_viewer(studio: Any, page: Any, others: set[int]) -> int:
     return int(max(set(clients()) - others))
 
 
+def open_save_folder(page: Any) -> None:
+    """Open the folder of the panel with the button Save, if a test before has not done so."""
+    if not any(button.is_visible() for button in page.get_by_role("button", name="Save", exact=True).all()):
+        page.get_by_text("Save", exact=True).first.click(timeout=1e3 * PATIENCE)
+
+
 def until(true: Callable[[], object], page: Any, seconds: float = PATIENCE) -> None:
     """Wait for a condition while the browser runs; fail if it never becomes true."""
     end = time.monotonic() + seconds
