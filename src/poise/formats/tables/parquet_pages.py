@@ -38,9 +38,9 @@ def walk_pages(data: Any, chunk: Any) -> Iterator[dict[int, Any]]:
     """Yield the header of each page of a column."""
     at, words = chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else 0
     at = words if 0 < words < at else at
-    end = at + chunk.total_compressed_size
+    end, view = at + chunk.total_compressed_size, memoryview(data)  # copies of headers would take quadratic time
     while chunk.num_values > 0 and 0 <= at < min(end, len(data)):  # ends: a header has at least one byte
-        header = CompactReader(data[at : at + MOST_HEADER])
+        header = CompactReader(view[at : at + MOST_HEADER])
         page = header.read_struct(0)
         at += header.at + max(int(page[PACKED_SIZE]), 0)
         yield page
@@ -49,7 +49,7 @@ def walk_pages(data: Any, chunk: Any) -> Iterator[dict[int, Any]]:
 class CompactReader:
     """A reader of Thrift's compact protocol; integers are decoded, texts are skipped."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: memoryview) -> None:
         self.data, self.at = data, 0
 
     def read_integer(self) -> int:
