@@ -305,3 +305,10 @@ def test_a_changed_world_gives_the_answers_of_a_new_solver(kind: str, arm: str) 
             found, expected = changed.solve(None, targets), fresh.solve(None, targets)
             np.testing.assert_array_equal(found.q, expected.q)
             assert (found.status, found.searches, found.steps) == (expected.status, expected.searches, expected.steps)
+
+
+def test_gaps_measured_in_blocks_are_those_of_single_poses(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, limit = poise.load("panda"), Clearance()
+    q = model.random(np.random.default_rng(3), 20)
+    monkeypatch.setattr("poise.limits.clearance.BLOCK", 7)
+    np.testing.assert_array_equal(limit.measure_gap(model, q), [limit.measure_gap(model, row) for row in q])

@@ -36,6 +36,8 @@ from poise.spatial.arrays import check_finite, read_reals
 
 __all__ = ["Clearance", "make_body_surfaces"]
 
+BLOCK = 4096  # configurations per native call
+
 BODIES = MemoTable[Hashable, BodySurfaces]("surfaces of clearances")
 
 
@@ -109,8 +111,12 @@ class Clearance(Limit):
         if given.ndim == 0 or given.shape[-1] != model.nq:
             raise ShapeMismatch(f"q has shape {given.shape}; its last axis must be {model.nq}.")
         table = self.list_surfaces(model).make_native() | {"distance": 0.0}
-        gaps = core.least_gaps(model.native_body, table, given.reshape(-1, model.nq))
-        return np.asarray(gaps.reshape(given.shape[:-1]))
+        rows = given.reshape(-1, model.nq)
+        gaps = np.empty(len(rows))
+        for first in range(0, len(rows), BLOCK):  # Ctrl-C is noticed between blocks
+            part = slice(first, first + BLOCK)
+            gaps[part] = core.least_gaps(model.native_body, table, rows[part])
+        return gaps.reshape(given.shape[:-1])
 
     def describe(self, model: Model) -> list[str]:
         """Return the pairs that are left out, and those that overlap at rest."""
