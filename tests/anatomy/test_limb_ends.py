@@ -203,6 +203,7 @@ def write_arm(name: str, y: float) -> str:
     return f'<body name="{name}_base" pos="0 {y} .2">{base}{inner}</body>'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("tam", "gol"), ("left", "right")])
 def test_two_equal_arms_have_roles(tmp_path: Path, names: tuple[str, str]) -> None:
     arms = "".join(write_arm(name, y) for name, y in zip(names, (0.4, -0.4), strict=True))
@@ -211,6 +212,7 @@ def test_two_equal_arms_have_roles(tmp_path: Path, names: tuple[str, str]) -> No
         assert {model.roles[f"{part}_{side}"] for side in "lr"} == {f"{name}_{frame}" for name in names}
 
 
+@pytest.mark.slow
 def test_an_arm_that_ends_at_the_elbow_is_read_from_the_other(tmp_path: Path) -> None:
     limbs = ""
     for k, y in enumerate((1.0, -1.0)):
@@ -226,6 +228,7 @@ def test_an_arm_that_ends_at_the_elbow_is_read_from_the_other(tmp_path: Path) ->
     assert hands[0] == pytest.approx(hands[1] * (1.0, -1.0, 1.0), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_gripper_is_the_hand(tmp_path: Path) -> None:
     limbs = ""
     for side, y in (("left", 1.0), ("right", -1.0)):
@@ -244,6 +247,7 @@ def test_a_gripper_is_the_hand(tmp_path: Path) -> None:
         assert model.roles[f"wrist_{side}"] == f"{name}_a5"
 
 
+@pytest.mark.slow
 def test_a_dog_whose_feet_are_geoms_is_mirrored(tmp_path: Path) -> None:
     model = make_dog(tmp_path, SOLIDS["sphere"][0], ("A1", "B2", "C3", "D4"))
     pairs = Mirror(model).partners
