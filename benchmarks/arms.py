@@ -18,8 +18,6 @@ batch   batches on all cores, from the rest pose. "Mixed" targets are drawn even
         prepared `Solver`, and `poise.solve`, which reads a new goal for each.
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from functools import partial
 

@@ -17,8 +17,6 @@ growth   the cost of a step for bodies of 25 to 400 joints, with four hands and 
 "quiet" is the mean over the targets of the least time among the rounds: the time of a call on a quiet machine.
 """
 
-from __future__ import annotations
-
 import itertools
 import tempfile
 import time

@@ -30,8 +30,6 @@ curobo   cuRobo's own problem of inverse kinematics, as in its `benchmark/ik_ben
          time; "false" is by the float64 gap.
 """
 
-from __future__ import annotations
-
 import tarfile
 import time
 from argparse import Namespace

@@ -20,8 +20,6 @@ paths     the three Panda paths of CppFlow (Morgan, Millard, Sukhatme 2024; gith
           "greedy" counts the random first poses from which tracking step by step reaches the end.
 """
 
-from __future__ import annotations
-
 import csv
 from argparse import Namespace
 from collections.abc import Callable

@@ -6,8 +6,6 @@ opens meshes. Readers take turns and the best turn counts. `robots` compares eve
 Pinocchio.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import tempfile

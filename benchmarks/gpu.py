@@ -17,8 +17,6 @@ peers   PyRoki and pytorch_kinematics on 1,000 targets, on the device that they 
 With `--device cpu` only maps and peers run.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from argparse import Namespace

@@ -4,8 +4,6 @@ Each call is timed through the public API, with its fresh output array. Both lib
 turns counts, so that noise hits both. Bodies are rebuilt joint by joint in Pinocchio, as in the tests.
 """
 
-from __future__ import annotations
-
 import time
 from argparse import Namespace
 from functools import partial

@@ -11,8 +11,6 @@ studio  a drag in the studio, with the meshes of each file and in the built-in l
         on a screen with sixty frames per second.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Draw the pictures of bodies in the documentation, from the variables of the pages' snippets."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pictures of the failure gallery that show loops: see make_pictures.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bodies of the gallery that Poise does not contain: a spider, a skinned character, and robots of MuJoCo Menagerie."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct

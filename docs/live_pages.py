@@ -5,8 +5,6 @@ scripts. If Poise or a robot's files are missing, a page shows a picture too; th
 sources.
 """
 
-from __future__ import annotations
-
 import re
 import runpy
 import shutil

@@ -4,8 +4,6 @@ The galleries are drawn from the variables of the pages' snippets, so pictures a
 writes its table into docs/shelf.md.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable

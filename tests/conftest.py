@@ -1,7 +1,5 @@
 """Shared by all tests: hypothesis profiles, a place for closing tables, and restrictions of quick tests."""
 
-from __future__ import annotations
-
 import gc
 import signal
 import sys

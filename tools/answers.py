@@ -7,8 +7,6 @@ A refactoring keeps every q, status and number of steps, bit for bit. A change o
 shows the affected families of problems and the largest differences.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields

@@ -8,8 +8,6 @@ in every frame. The second half runs inside Blender, imports the file and compar
 needs two patches: its BVH importer opens files with mode "rU", its glTF importer uses `np.bool`. Blender is z-up.
 """
 
-from __future__ import annotations
-
 import argparse
 import builtins
 import json

@@ -4,8 +4,6 @@
 checks signatures. Headers are for compiling a wheel; a complete Python with its C library is for testing it.
 """
 
-from __future__ import annotations
-
 import platform
 import shutil
 import subprocess

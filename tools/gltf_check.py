@@ -5,8 +5,6 @@
 Fails on any error or warning of the validator; hints (an empty node, a skin without a mesh) are only counted.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import warnings

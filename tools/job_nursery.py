@@ -6,8 +6,6 @@ A line on stdin starts a run. The process prints the run's process id and, when 
 the signal).
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

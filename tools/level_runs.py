@@ -3,8 +3,6 @@
 Under qemu, imports take several times as long as a few tests; here they run only once.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

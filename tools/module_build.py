@@ -5,8 +5,6 @@ one machine builds wheels for all of Linux, for glibc 2.17 and later, without in
 compilers are those that users of the other processor have.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

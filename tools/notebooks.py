@@ -6,8 +6,6 @@ There is one notebook for each numbered section of `docs/course/exercises.md`. N
 so nothing needs to be installed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

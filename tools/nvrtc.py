@@ -8,8 +8,6 @@ registers does so.
     result.kernels["solve"].registers
 """
 
-from __future__ import annotations
-
 import ctypes
 import importlib.util
 import re

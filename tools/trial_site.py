@@ -4,8 +4,6 @@ A site is a folder with the package from `src`, one module and, for another proc
 processor. Python finds it through PYTHONPATH; without `site`, no editable install takes precedence.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

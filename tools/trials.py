@@ -12,8 +12,6 @@ of `compilers` is for RELEASING.md. On x86-64, `cross` runs the laws at the base
 AVX-512. Python, NumPy and pytest of the other processor are downloaded from Debian and the package index.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

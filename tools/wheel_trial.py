@@ -5,8 +5,6 @@
 The figures are CPU times: comparable with those of another wheel on the same machine, meaningless under an emulator.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import sys

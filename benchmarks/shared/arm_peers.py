@@ -4,8 +4,6 @@ A peer converts an `Arm` (robots.py) to a function `solve(start, T) -> Answer`; 
 optional: the tables list those that are not installed, with the command that installs them.
 """
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 from collections.abc import Iterator

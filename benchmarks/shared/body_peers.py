@@ -6,8 +6,6 @@ of the solve. All are loops over differential steps of one second, stopped when 
 at most MOST steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ Dimensions of arms that are not built in: xArm 7 and KR 210 from their makers' U
 among model parameters", ICRA 1994.
 """
 
-from __future__ import annotations
-
 from math import pi, radians
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every command of the benchmarks does: read options, print the machine and the versions, time, print tables."""
 
-from __future__ import annotations
-
 import argparse
 import platform
 import subprocess

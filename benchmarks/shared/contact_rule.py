@@ -1,7 +1,5 @@
 """A rule of contact that is not ours, for judging feet."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import poise

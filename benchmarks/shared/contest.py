@@ -1,7 +1,5 @@
 """Contests of solvers on the same targets: they take turns, a block of targets each, and every answer is checked."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence

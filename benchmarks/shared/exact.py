@@ -7,8 +7,6 @@ eight digits, regardless of the rounding of the step. Sines are mpmath's. The ta
 orthonormal first, since its numbers are rounded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ bent stance with every joint turned a little, so all can be reached inside the r
 Configurations of the problem are Pinocchio's: `[x y z, qx qy qz qw, 29 angles]`.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence

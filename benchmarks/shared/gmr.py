@@ -3,8 +3,6 @@
 Meshes of its robot are left out; they do not affect the result.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

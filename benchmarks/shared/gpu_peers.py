@@ -5,8 +5,6 @@ PyRoki: Levenberg-Marquardt of 64 seeds a target for a few steps, then of the be
 benchmark does, on the device that JAX has. HJCD-IK has no package; benchmarks/RESULTS.md quotes a measurement.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from pathlib import Path

@@ -4,8 +4,6 @@ Every degree of freedom but the root's follows harmonics of one phase. Every oth
 others the hands, the feet and the head are given. Prints the mean error of the other parts.
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Callable
 

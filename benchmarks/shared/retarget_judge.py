@@ -18,8 +18,6 @@ the heading of the source is across the middle of hips and shoulders. The robot'
 torso, its toe 0.037 m below its ankle.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Rows are Craig's modified Denavit-Hartenberg parameters, `T = Tx(a) Rx(alpha) Tz
 documents.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

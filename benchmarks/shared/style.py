@@ -8,8 +8,6 @@ joints, for different postures in the remaining freedom, and the CPU time of a s
 by the test styles.
 """
 
-from __future__ import annotations
-
 import time
 from argparse import Namespace
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ It prints the mistake; the exit code is 0 if the answer is right, 1 if it is wro
 The file runs with your permissions: only check files that you trust.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

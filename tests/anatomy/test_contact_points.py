@@ -1,7 +1,5 @@
 """Contact points of feet: edges, heels and toes, on soles of every shape."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

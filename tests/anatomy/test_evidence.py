@@ -1,7 +1,5 @@
 """Names against shape: agreement raises certainty, disagreement is reported, and sides follow the names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

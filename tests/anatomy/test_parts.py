@@ -1,7 +1,5 @@
 """Parts of bodies by their names: roles, words, and bodies with four legs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Laws of roles by shape: they follow the body when it is scaled, turned, mirrored, or its joints are reordered."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """Roles of models, also of bodies that lie flat."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Legs, arms and facing: which limbs reach the ground, which way the body looks, and the trunk between them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

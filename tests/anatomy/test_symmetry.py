@@ -1,7 +1,5 @@
 """The plane of symmetry of a body, and bodies whose limbs form a star."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

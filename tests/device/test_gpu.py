@@ -1,7 +1,5 @@
 """Batches on a device: `make test-gpu`, where there is one. Everything is skipped elsewhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Jobs on a device: `make test-gpu`, where there is one. Everything is skipped elsewhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Regions and bases placed row by row on a device, for `make test-gpu`; skipped where there is none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Four keys in a real browser: the figure walks while they are held, and comes to rest when they are released."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

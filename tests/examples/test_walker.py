@@ -1,7 +1,5 @@
 """A figure that is driven by four keys: feet that stand do not slide, ranges hold, and it comes to rest at home."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

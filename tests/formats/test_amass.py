@@ -1,7 +1,5 @@
 """AMASS and SMPL pose files onto the humanoid: known poses, orientations kept, ranges kept, bad files rejected."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """BVH read: every feature of real files, against a straightforward oracle; every oddity with its warning."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from pathlib import Path

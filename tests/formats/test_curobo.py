@@ -1,7 +1,5 @@
 """Collision spheres from cuRobo's robot files; odd and hostile ones raise a FormatError with the path."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """DH tables of both conventions: compared with plain products, as lists and as files; and invalid tables."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

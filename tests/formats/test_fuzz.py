@@ -3,8 +3,6 @@
 `make fuzz` looks further, guided by coverage; what was found that way lies in tests/fuzz/findings/, and is tried here.
 """
 
-from __future__ import annotations
-
 import io
 import tempfile
 from functools import cache

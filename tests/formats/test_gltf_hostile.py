@@ -1,7 +1,5 @@
 """glTF files that are malformed, contradictory or hostile: rejected with the element, or read with a warning."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

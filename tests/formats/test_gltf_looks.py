@@ -1,7 +1,5 @@
 """Skins of glTF characters: every vertex where the specification puts it, in every pose; hostile ones are rejected."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Bodies and clips from glTF files, against plain products of the nodes' matrices."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 from typing import Any

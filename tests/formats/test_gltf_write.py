@@ -1,7 +1,5 @@
 """Poses and motions put back into glTF files, and bare skeletons."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

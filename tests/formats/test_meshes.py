@@ -1,7 +1,5 @@
 """Mesh files: every kind gives the same box and the same image; hostile ones are rejected by name."""
 
-from __future__ import annotations
-
 import base64
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """MJCF: kinematics, names of geoms, inertias and drives are MuJoCo's."""
 
-from __future__ import annotations
-
 import contextlib
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """Tables in archives: hostile NPZ and Parquet files are read or rejected within a bound of memory."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Tables: motions, poses and solutions keep every bit in CSV, NPZ and Parquet; hostile files are rejected."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading URDF: what each element means, by hand-made robots; bad ones are rejected, odd ones read with notes."""
 
-from __future__ import annotations
-
 import math
 import re
 import warnings

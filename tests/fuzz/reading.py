@@ -1,7 +1,5 @@
 """One attempt to read arbitrary bytes: it must end in a result or in a `FormatError`, below the net of `poise.load`."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

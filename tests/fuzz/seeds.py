@@ -1,7 +1,5 @@
 """Small complete files as seeds, one or more for each format; their mutations must be read or rejected."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from poise.formats.registry import list_formats

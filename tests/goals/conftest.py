@@ -1,7 +1,5 @@
 """What several files about goals use."""
 
-from __future__ import annotations
-
 import pytest
 
 from poise import Motion

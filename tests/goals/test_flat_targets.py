@@ -1,7 +1,5 @@
 """Targets of two numbers for planar bodies, and goals in small cases, judged in NumPy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Goals as objects: names, copies, errors, new targets, contacts, and their effect on a figure."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from typing import Any

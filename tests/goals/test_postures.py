@@ -1,7 +1,5 @@
 """Comfort: its gradient, its minimum and its cost to goals. Style as an object: saved, compared, blended, errors."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from dataclasses import replace

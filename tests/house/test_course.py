@@ -1,7 +1,5 @@
 """The notebooks of the course are made from its page, and run from top to bottom before anything is solved."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The examples and the code blocks of the documentation run; pages on the web keep their names."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Budgets of the house: a file is one thing, and its name says which."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from paths import KERNELS, ROOT

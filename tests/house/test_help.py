@@ -1,7 +1,5 @@
 """The output of help(): every goal documents the common keywords, with units and axes; joints print."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from dataclasses import replace

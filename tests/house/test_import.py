@@ -1,7 +1,5 @@
 """Importing Poise is free: quick, and it wakes none of the extras."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -8,8 +8,6 @@ an event.
 Nothing public has such a name, except for those that the contract fixes; all of `src/poise` has a few at most.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

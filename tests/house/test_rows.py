@@ -1,7 +1,5 @@
 """The table of the 96 rows: every call runs, and its comparisons are true."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

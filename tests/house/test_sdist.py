@@ -1,7 +1,5 @@
 """The source distribution and the tools that make wheels."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import subprocess

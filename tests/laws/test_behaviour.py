@@ -1,7 +1,5 @@
 """What users of other systems complain about, as properties: limits, stillness, jumps, bits, scales, NaN, time."""
 
-from __future__ import annotations
-
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor

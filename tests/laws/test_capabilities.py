@@ -3,8 +3,6 @@
 A cell that works is compared with the textbook; a cell that is refused raises the error that the table names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

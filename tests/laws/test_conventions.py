@@ -1,7 +1,5 @@
 """Conventions: the precision that comes out, and a solver that was used before answers as a new one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

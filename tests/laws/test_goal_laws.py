@@ -3,8 +3,6 @@
 A goal gets these tests by being listed in ``goal_cases.py``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Laws of kinematics, over random trees that mix every joint kind, Euler order and mimicry."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """No outcome depends on the last digits: arms on saddles, in corners of windows and at the ends of ranges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Laws of mode="nearest" on arms of six joints with a closed form: the answer is the nearest of all branches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ A curve is made of cubic pieces: inside a piece it is smooth, from one to the ne
 is held against differences stands in the middle of a piece.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Laws of rotations and rigid motions: stated once, for both groups, every angle and every batch shape."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rotations and rigid motions as values: arrays of them, copies, errors, and the reading of a 4x4."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every function of the textbook rejects wrong shapes, numbers that are not finite, and non-rotations."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

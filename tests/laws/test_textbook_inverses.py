@@ -1,7 +1,5 @@
 """The textbook's inverses and steps, and its latent model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

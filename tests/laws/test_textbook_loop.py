@@ -1,7 +1,5 @@
 """The loop of the textbook: every printed step is a rule of it, and its trace has everything."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rotations, twists, subproblems and joints that deform, in the textbook: laws over the whole range of angles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Clearance of a box that a frame carries: the same as of one that stands in the world, and it may be pushed away."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Batches among obstacles: clear answers, places row by row, and the reasons of misses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Poses among obstacles: the answer keeps clear, wherever the way to it leads; arms on slides."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

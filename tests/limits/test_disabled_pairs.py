@@ -1,7 +1,5 @@
 """The pairs of parts that are measured: convex parts, and the pairs that an SRDF disables."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Objects that a body holds: parts of it in clearances."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

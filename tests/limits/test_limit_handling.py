@@ -1,7 +1,5 @@
 """Limits under every rule and every method: inside the solve, frozen, pulled, clamped, or off."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Limits as objects: values, refusals, their numbers, and the capsules that a body is made of."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Starts that break limits or touch them exactly: what they keep is kept, what they break gets no worse."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

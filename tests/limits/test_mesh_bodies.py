@@ -1,7 +1,5 @@
 """Collision meshes as capsules and spheres, and the pairs of parts that can collide."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Convex meshes, point clouds and height maps as regions of the world."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

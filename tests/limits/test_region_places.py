@@ -1,7 +1,5 @@
 """Regions of the world: names and transforms, placed row by row, wrong or unusual worlds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

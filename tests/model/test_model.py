@@ -1,7 +1,5 @@
 """Model and builder: guarantees about identity, names, order, size and derived bodies."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import time

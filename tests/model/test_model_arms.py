@@ -1,7 +1,5 @@
 """The built-in arms against their makers' tables, gravity, and solids."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What files bring besides joints, names in Jacobians, the printed tree, and the memo of a model."""
 
-from __future__ import annotations
-
 import gc
 import pickle
 import weakref

@@ -1,7 +1,5 @@
 """Joints along a curve and bones that lengthen."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Factorisations and rules as plain C++: float and double, memory exactly as asked for, under the sanitizers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every branch of every family as plain C++: what is true within the errors is within the bounds of a branch."""
 
-from __future__ import annotations
-
 import pytest
 
 from native_programs import compile_program, read_figures

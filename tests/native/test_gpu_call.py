@@ -1,7 +1,5 @@
 """The argument of the GPU kernels: Python fills it by the names and places that C++ publishes."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass, field
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The clearance of a GPU batch, built for the CPU: verdicts as those of `measure_gap`, and clear answers."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """How the threads of a team divide the work of a whole body on a GPU."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

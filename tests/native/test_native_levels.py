@@ -1,7 +1,5 @@
 """Every instruction level that this machine runs gives the same answers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

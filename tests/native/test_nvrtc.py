@@ -1,7 +1,5 @@
 """The kernels' headers compile for the GPU as they stand, on a machine that has none."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The kernels of pages, under Node: bodies, single steps and solves equal those of Python."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Inertias, drives and gravity, judged by Pinocchio and MuJoCo: what they read before and after Poise."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

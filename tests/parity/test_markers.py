@@ -1,7 +1,5 @@
 """Many markers on a body: more rows than velocities. The answer is the least-squares fit, as SciPy finds it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Published results, small and without clocks: what `benchmarks/papers.py` prints at full size."""
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import replace

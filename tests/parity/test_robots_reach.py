@@ -1,7 +1,5 @@
 """Every limb of every robot of example-robot-data reaches reachable targets: transforms of its own poses."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path

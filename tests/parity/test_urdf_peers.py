@@ -1,7 +1,5 @@
 """Every URDF of example-robot-data, against Pinocchio: each link of random poses within 1e-10."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from pathlib import Path

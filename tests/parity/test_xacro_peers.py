@@ -1,7 +1,5 @@
 """Our expansion of macros against that of the xacro package, on each part of the language."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

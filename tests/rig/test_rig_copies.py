@@ -1,7 +1,5 @@
 """Copies of a rig continue in the same frames, bit for bit; frozen joints and first poses."""
 
-from __future__ import annotations
-
 import copy
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Mirror images of poses and rigs: exact on the humanoid; a body without two sides raises an error."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

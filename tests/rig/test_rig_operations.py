@@ -3,8 +3,6 @@
 After an accepted call a frame solves; after a rejected one the rig is as before, and still solves.
 """
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import functools

@@ -1,7 +1,5 @@
 """Poles of rigs and of TwoBone: exact away from their line, and no swing where a path crosses it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

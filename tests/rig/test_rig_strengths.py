@@ -1,7 +1,5 @@
 """Strengths and blends move the body in proportion, and never by more than the bound of a frame."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

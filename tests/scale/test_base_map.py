@@ -1,7 +1,5 @@
 """base_map: the share of poses reached from every place of the base, checked place by place with moved targets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

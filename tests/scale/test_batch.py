@@ -1,7 +1,5 @@
 """Batches: each row is what the single solver answers, for any number of threads, level and neighbours."""
 
-from __future__ import annotations
-
 import _thread
 import copy
 import pickle

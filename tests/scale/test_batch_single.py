@@ -1,7 +1,5 @@
 """Batches in float32: `reached`, `errors` and the limits are those of the float32 poses that are handed out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

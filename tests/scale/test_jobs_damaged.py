@@ -1,7 +1,5 @@
 """Damaged folders: every file of a finished job, damaged in many ways, is repaired or reported, never believed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

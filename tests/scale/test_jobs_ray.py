@@ -1,7 +1,5 @@
 """Jobs on a real Ray cluster of two nodes on this machine, one of which is killed while it works."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Jobs: impossible work is reported, and the rest is done."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

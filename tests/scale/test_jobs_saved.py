@@ -1,7 +1,5 @@
 """Jobs as values: pickled, saved, written by hand; and maps in parts."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

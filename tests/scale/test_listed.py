@@ -1,7 +1,5 @@
 """Several answers by closed forms: what a batch lists is what `solve_all` lists, and every answer is one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

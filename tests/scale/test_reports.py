@@ -1,7 +1,5 @@
 """Reports of jobs on clips: the figures that differ, and the clips worth a look."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

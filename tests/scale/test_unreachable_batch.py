@@ -1,7 +1,5 @@
 """A batch carries the same proofs as a solve: of points, last pivots, pairs, and relative to other frames."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

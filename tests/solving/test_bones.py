@@ -1,7 +1,5 @@
 """Bones do not stretch: translations below the root that a file animates are locked, in every way of solving."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every solve ends: loops are bounded, steps are counted, the clock and the caller are checked throughout."""
 
-from __future__ import annotations
-
 import re
 import signal
 import time

@@ -1,7 +1,5 @@
 """`solution.explanation`: data first, and `why()` is its text; the words are those of golden/why.txt."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

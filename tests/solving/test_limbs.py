@@ -1,7 +1,5 @@
 """Limbs: which a body has, and soft stretch along a path."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

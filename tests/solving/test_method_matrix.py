@@ -6,8 +6,6 @@ every goal under every limit, at one level and under a pin. Starts are well bent
 served. How methods fare from far away is for the race of all of them on the Panda, printed below it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any

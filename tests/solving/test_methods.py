@@ -1,7 +1,5 @@
 """The Jacobian rules: each step compared with NumPy, the targets they reach, and the laws common to all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count, islice
 from typing import Any

@@ -1,7 +1,5 @@
 """What sets one Jacobian rule apart from another: order, calm, gains, settings, and residuals without a body."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Paths and stretching bones in everything that solves: they reach, their ends hold, and refusals name them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The race: `poise.solvers.race`, its table, and the command `poise race` with its picture."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

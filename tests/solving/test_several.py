@@ -1,7 +1,5 @@
 """Several answers: distinct, nearest first, each reached and inside its limits; whole turns count once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """All singular poses of an arm, and the freedoms and demands of a problem."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The result of a solve: status, errors, limits, conditioning, records, units, and how it prints."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

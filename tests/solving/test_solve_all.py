@@ -1,7 +1,5 @@
 """solve_all: every pose of a transform, distinct, sorted, inside the limits, and complete if reported so."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import threading

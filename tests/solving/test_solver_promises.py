@@ -1,7 +1,5 @@
 """What a solver promises between calls and at its edges: no state leaks, nothing half-read, nothing outside."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

@@ -1,7 +1,5 @@
 """The two promises of a hierarchy, on random bodies and random goals of all kinds, and against an exact oracle."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A level that is missed ends at its minimum in few steps: solved again from there, it comes no nearer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike

@@ -1,7 +1,5 @@
 """CCD turn by turn, and FABRIK on the constraints of a model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Targets within a tolerance, loose or tight, are reached: in regions, at the border of reach, at ends of ranges."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Joints at right angles in their parents are placed without products; the answers are those of the products."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

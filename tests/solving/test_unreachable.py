@@ -1,7 +1,5 @@
 """UNREACHABLE is a proof, and the answer next to it the nearest pose; bodies out of reach come to rest."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Why goals were missed: one test for each kind of failure, its numbers right, and what it says helps does help."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

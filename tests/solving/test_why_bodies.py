@@ -1,7 +1,5 @@
 """Explanations of whole bodies, and the claims of every explanation."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """Arguments of the wrong type or unit: our own error or warning, which names the argument."""
 
-from __future__ import annotations
-
 import math
 import re
 import warnings

@@ -3,8 +3,6 @@
 Settings of methods and arguments of goals that are of the wrong type are in test_wrong_arguments.py.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A body's own meshes in the studio: viser's rigid bones bend them as skinning does, and little is sent."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Time budgets of tests with hostile files: far above the usual time, far below that of a failure."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator

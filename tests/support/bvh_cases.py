@@ -1,7 +1,5 @@
 """Bodies for tests of the BVH writer, and their files."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 If POISE_NEEDS_CHROMIUM is set, as in CI, tests fail without a browser; otherwise they are skipped.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

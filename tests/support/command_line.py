@@ -1,7 +1,5 @@
 """The command `poise` in tests, run in this process; tests that import this are skipped without typer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

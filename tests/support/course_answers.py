@@ -1,7 +1,5 @@
 """Correct answers to the exercises of the course, as a student's files, and common mistakes in them."""
 
-from __future__ import annotations
-
 __all__ = ["ANSWERS", "SLIPS"]
 
 TURN = """

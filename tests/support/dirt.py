@@ -1,7 +1,5 @@
 """Dirty clips: a root that drifts, jitters or moves farther than the feet, so that standing feet skate."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """A trotting dog as a BVH file: its feet stand exactly still, and its bones may have any names and any rest axes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

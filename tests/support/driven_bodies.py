@@ -1,7 +1,5 @@
 """Bodies with random inertias and drives, and URDFs of them that Poise did not write."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A generated fall: a body tips over backwards and lies on the floor, or in it."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

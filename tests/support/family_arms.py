@@ -1,7 +1,5 @@
 """Random arms of every family, from random axes that are adjusted to the family; and their targets."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

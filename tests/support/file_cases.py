@@ -1,7 +1,5 @@
 """Cases of files: each is rejected with a FormatError, or read with a warning and a note."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterator

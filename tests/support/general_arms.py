@@ -1,7 +1,5 @@
 """Arms with guessed poses: random axes, or axes that are nearly those of a family."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import poise

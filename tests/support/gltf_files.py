@@ -3,8 +3,6 @@
 Nothing here uses the reader: a file is a dictionary and some bytes, its reference is the specification's own recipe.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

@@ -1,7 +1,5 @@
 """Random bodies for the laws of goals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

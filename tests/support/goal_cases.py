@@ -4,8 +4,6 @@
 With ``body.at`` the target is taken from that pose, so that the residual is zero there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

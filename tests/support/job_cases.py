@@ -1,7 +1,5 @@
 """Targets of a small arm as Parquet files, and the job that solves them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

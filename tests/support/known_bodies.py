@@ -1,7 +1,5 @@
 """Bodies whose roles are known: those of the project with other names, and robots made of hinges in many ways."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A box that a humanoid lifts with both hands."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import poise

@@ -1,7 +1,5 @@
 """Bodies with meshes, written by hand: meshes of every kind, a robot in packages, a skinned strip."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """ZIP archives that declare less than they hold."""
 
-from __future__ import annotations
-
 import io
 import struct
 import tracemalloc

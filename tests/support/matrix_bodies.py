@@ -1,7 +1,5 @@
 """Bodies of the matrix of methods: chains and limbs of one joint kind, and a figure with two arms and its goals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """MJCF files for tests, and a comparison with MuJoCo's forward kinematics."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Test programs in C++, compiled by the compiler of this machine."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A page of `poise.show` in a browser."""
 
-from __future__ import annotations
-
 import io
 import time
 from pathlib import Path

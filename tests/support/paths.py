@@ -1,7 +1,5 @@
 """Paths used by the tests, independent of the folder of a test file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 __all__ = [

@@ -1,7 +1,5 @@
 """A rig of the humanoid with pinned feet, for tests."""
 
-from __future__ import annotations
-
 import poise
 
 __all__ = ["make_pinned_rig"]

@@ -5,8 +5,6 @@ parent's. Euler, universal and planar joints become simple ones there, and follo
 ``q`` and ``v`` there are functions of ours: ``v_there = rates(q) @ v``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

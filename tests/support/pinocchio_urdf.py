@@ -4,8 +4,6 @@ Pinocchio reads followers as independent joints by default: they get our followe
 checked too. It writes continuous joints as cosine and sine, and quaternions xyzw.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

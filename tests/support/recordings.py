@@ -1,7 +1,5 @@
 """Recordings whose rest pose does not stand, like LAFAN1: every bone is along x of its joint."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

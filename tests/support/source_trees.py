@@ -1,7 +1,5 @@
 """The syntax trees of all modules of Poise, parsed once for all tests of a process."""
 
-from __future__ import annotations
-
 import ast
 import gc
 from functools import cache

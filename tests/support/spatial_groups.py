@@ -1,7 +1,5 @@
 """The two groups of `poise.spatial`, for their laws."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Bodies that are not bipeds: legs around a hub, and two arms that hang from a mast."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import poise

@@ -11,8 +11,6 @@ points that it proves optimal: the gradient of the level is a combination of the
 right sign (Karush, Kuhn and Tucker), found by non-negative least squares. It shares no code with the kernels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

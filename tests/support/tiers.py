@@ -1,7 +1,5 @@
 """The tiers of tests: quick ones for the inner loop, slow ones, and long ones, which `make test` leaves out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any

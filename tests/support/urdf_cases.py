@@ -1,7 +1,5 @@
 """URDFs as text: a small arm with many kinds of errors, each with the expected message."""
 
-from __future__ import annotations
-
 L = '<link name="base"/><link name="a"/><link name="b"/>'
 LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
 J1 = f'<joint name="j1" type="revolute"><parent link="base"/><child link="a"/>{LIMIT}</joint>'

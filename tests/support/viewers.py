@@ -1,7 +1,5 @@
 """Viewers of a studio without a browser: they connect and send a camera, as viser's page does."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

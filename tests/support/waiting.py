@@ -1,7 +1,5 @@
 """Waiting for other threads in tests, without fixed delays, so that tests pass on slow machines."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Bipeds for tests: characters with ball or Euler joints, and machines with hinges."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Generated clips: a walk with known contacts, the same with added foot skate, a swing and a bow."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

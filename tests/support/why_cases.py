@@ -3,8 +3,6 @@
 python tests/support/why_cases.py       rewrites the file after an intended change of the texts
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

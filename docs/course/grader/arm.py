@@ -1,7 +1,5 @@
 """Random arms for the exercises: fixed offsets, axes and angles, and the model for the textbook."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

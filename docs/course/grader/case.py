@@ -1,7 +1,5 @@
 """One test case for a student's function, and the description of errors in its answer."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Exercises 9, 11 and 12: steps that keep joint limits, use the null space, and serve two goals in order."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from grader.arm import draw_arm, name_arm

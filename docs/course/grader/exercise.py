@@ -1,7 +1,5 @@
 """The list of exercises, and the check of a file with an answer."""
 
-from __future__ import annotations
-
 import runpy
 import traceback
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Exercises 1 to 3: forward kinematics, the Jacobian by cross products, the Jacobian by differences."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from grader.arm import Arm, draw_arm, name_arm

@@ -1,7 +1,5 @@
 """Exercises 7, 8 and 14: a sweep of cyclic coordinate descent, the loop, and a whole body."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 

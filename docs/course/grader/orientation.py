@@ -1,7 +1,5 @@
 """Exercises 10 and 13: the error of an orientation, and the axes of Euler angles in any order."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from grader.case import ExerciseCase

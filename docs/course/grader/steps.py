@@ -1,7 +1,5 @@
 """Exercises 4 to 6: a step from a Jacobian and an error, by the transpose, the pseudo-inverse and damping."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from grader.arm import draw_arm, name_arm

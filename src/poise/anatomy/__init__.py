@@ -1,7 +1,5 @@
 """Anatomy: find the parts of a body, such as its left hand, from bone names and from its shape."""
 
-from __future__ import annotations
-
 from poise.anatomy.bone_names.matcher import RoleMatch, RoleReport, find_roles
 from poise.anatomy.contacts import ContactPoint
 from poise.anatomy.feet import Edge, Foot, find_edges, find_feet, find_sole

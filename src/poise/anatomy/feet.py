@@ -7,8 +7,6 @@ the corners, m the middle of an edge and n the upward normal of the sole in the 
     rises = (p - m) . n          heights of the corners while the sole lies flat
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Recordings of dogs and horses are often named LeftArm, LeftForeArm and LeftHand,
 its file the trunk is level above four limbs that reach the ground.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.anatomy.bone_names.matcher import RoleReport

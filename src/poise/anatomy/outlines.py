@@ -1,7 +1,5 @@
 """The corners of the boxes around a body's solids, in world coordinates."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -4,8 +4,6 @@ A part begins at the joint that moves it and includes everything fixed to it. Bo
 (`joint.locked`) count as fixed. Positions are those of one pose, in the world.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

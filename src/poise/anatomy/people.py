@@ -1,7 +1,5 @@
 """People: select one person in files that contain more than one body with two legs."""
 
-from __future__ import annotations
-
 from poise.anatomy.role_search import roles as find_roles
 from poise.kinematics.carriers import find_first
 from poise.kinematics.samples import TURNS_FREELY

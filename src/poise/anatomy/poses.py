@@ -1,7 +1,5 @@
 """The pose and up direction that show the anatomy best: the rest pose, a named pose, or a frame of a clip."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ A clip may begin in the middle of a step, and a foot in the air does not show th
 chosen has high hips and a low, slow foot, with the most common orientation among such frames.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -5,8 +5,6 @@ their common parent. The plane that pairs the greatest length of limbs is the bo
 trunk, with neck and tail; the other branches are paired or odd.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The trunk by shape: the pelvis carries the legs, the chest the arms; the spine is between, the head beyond."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.anatomy.limbs import measure_distance

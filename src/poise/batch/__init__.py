@@ -1,7 +1,5 @@
 """Batches: many problems at once, on all cores with SIMD, or on a GPU, with the answers of `poise.solve`."""
 
-from __future__ import annotations
-
 from poise.batch.base_maps import base_map
 from poise.batch.maps import reach_map
 from poise.batch.solution import BatchSolution

@@ -1,7 +1,5 @@
 """Batches with arrays on a GPU: read without copies, solved there, and returned in the caller's library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace

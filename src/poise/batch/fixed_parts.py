@@ -4,8 +4,6 @@ In a given world such parts do not count: no pose moves them. Where the base is 
 must not stand in an obstacle. Regions that do not rise above the base's origin are excepted: it stands on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

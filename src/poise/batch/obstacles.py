@@ -4,8 +4,6 @@ A region at `place` is its own geometry moved by that transform. A body whose ba
 there: targets and regions are moved by the inverse of `base`, and the body stays at its origin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

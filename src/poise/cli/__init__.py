@@ -1,7 +1,5 @@
 """The command line: `poise info`, `poise solve`, `poise studio` and others; `app` lists them."""
 
-from __future__ import annotations
-
 import sys
 
 from poise.cli.interrupts import install_interrupt_hook

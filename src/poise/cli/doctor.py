@@ -1,7 +1,5 @@
 """`poise doctor`: report installed packages, CPU and GPU features, and install commands. Imports no extra."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import platform

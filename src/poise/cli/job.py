@@ -1,7 +1,5 @@
 """`poise job`: large jobs on rows or clips, which can be killed and resumed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

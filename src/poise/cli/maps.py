@@ -1,7 +1,5 @@
 """`poise map`: compute the reach map of a frame: reachable positions, and their share of orientations."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`poise race`: compare all methods on one problem set."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

@@ -4,8 +4,6 @@ A goal is a frame and numbers, `--reach hand_l 0.4 1.2 0.3`. Typer does not supp
 values, so they are joined by commas before parsing; the form with commas is accepted as well.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

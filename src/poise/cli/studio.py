@@ -1,7 +1,5 @@
 """`poise studio`: pose a body in the browser."""
 
-from __future__ import annotations
-
 import json
 import os
 import webbrowser

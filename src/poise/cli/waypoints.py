@@ -1,7 +1,5 @@
 """The path file of `poise track`: a CSV with one waypoint per line."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reasons for missed goals, as numbers: the most certain first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 

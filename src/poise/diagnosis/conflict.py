@@ -3,8 +3,6 @@
 The cost of a conflict is found by solving again without the other goal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Explain a solution: find the causes and remedies as numbers, then write the sentences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from poise.diagnosis.active_limits import find_broken_limits

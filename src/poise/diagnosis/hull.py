@@ -4,8 +4,6 @@ The kernels (`hull_of` in `native/kernels/goals/balance.h`) compute the edges of
 solve. The direction to the centre of mass, which only the text needs, is computed here from the points.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

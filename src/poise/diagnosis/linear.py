@@ -1,7 +1,5 @@
 """The linearised problem at an answer: residuals and their Jacobian, by goal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The goals that a solution misses: tolerances, and proofs without some of its limits."""
 
-from __future__ import annotations
-
 from poise.reach.proof import Proof
 from poise.solvers.proofs import find_tolerances, prove
 from poise.solvers.solution import Solution

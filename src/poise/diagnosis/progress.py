@@ -1,7 +1,5 @@
 """Progress of further calls from an answer, in continuous mode and with time steps."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -9,8 +9,6 @@ A point target gives a planar arm two equations, not three: no joint changes the
 Source: UCSD CSE169, "Inverting the Jacobian".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

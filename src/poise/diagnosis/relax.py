@@ -3,8 +3,6 @@
 A relaxation is reported only if solving with it reached every remaining goal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Directions in which the body cannot move from an answer, with the joints that no limit blocks."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

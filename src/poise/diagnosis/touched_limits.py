@@ -1,7 +1,5 @@
 """Limits other than joint ranges that an answer touches: cones, clearances, coupled ranges, closed loops."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field

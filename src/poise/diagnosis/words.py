@@ -1,7 +1,5 @@
 """Goals and limits in plain words: missed goals with their errors, and active limits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

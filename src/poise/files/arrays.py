@@ -5,8 +5,6 @@ before memory is allocated, pickles are never read, nothing is extracted to disk
 compression ratio are rejected.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import zipfile

@@ -1,7 +1,5 @@
 """Paths as given by a user."""
 
-from __future__ import annotations
-
 from os import fsdecode
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Atomic writing: a file is written under a temporary name next to its target, then renamed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

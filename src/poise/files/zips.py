@@ -1,7 +1,5 @@
 """Reading of ZIP members without trusting their declared sizes."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from typing import IO

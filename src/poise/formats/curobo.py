@@ -9,8 +9,6 @@ radius disables a sphere; `collision_sphere_buffer` is added to all radii. `self
 links that may overlap. Other settings are not read. Source: NVlabs, cuRobo, content/configs/robot.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -14,8 +14,6 @@ order, and optionally ``joint`` and ``link`` (names), ``type`` (revolute, prisma
 ``# convention: modified``; a table without one is read as standard, with a warning.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import re

@@ -7,8 +7,6 @@ whether it is reached) and ``why`` (empty if all are reached). For any other obj
 `plain_values()` is saved, and its class has a method `load`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

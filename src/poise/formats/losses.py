@@ -1,7 +1,5 @@
 """Values of a body that formats for animation cannot hold."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.model import Model

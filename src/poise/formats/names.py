@@ -1,7 +1,5 @@
 """Unique names for parts that a file does not name."""
 
-from __future__ import annotations
-
 __all__ = ["reserve_name"]
 
 

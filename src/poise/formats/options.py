@@ -1,7 +1,5 @@
 """The options for reading a file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

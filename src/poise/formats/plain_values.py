@@ -6,8 +6,6 @@ None. Any other object becomes a dict that names its class and has a key for eve
 becomes ``{"is": "number", "value": "inf"}``.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Sequences of quaternions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

@@ -3,8 +3,6 @@
 kind "style" | model (text) | shares (parts,) | neighbours | weight | q0, q1, ... (frames, nq)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from os import PathLike, fsdecode
 from typing import Any

@@ -1,7 +1,5 @@
 """Units and axes of a body: the options `scale=`, `up=` and `base=` of `load`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, TypeVar
 

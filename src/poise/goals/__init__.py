@@ -1,7 +1,5 @@
 """Goals, one class per file, each imported on first use."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from poise.lazy import load_lazily

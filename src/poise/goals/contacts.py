@@ -5,8 +5,6 @@ of the body's length L) on the same rigid part and on the parts connected to it 
 Candidates are frames, and the corners and ends of collision solids.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from typing import Any

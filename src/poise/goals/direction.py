@@ -1,7 +1,5 @@
 """Parse directions: a letter such as "z" or "-y", or three numbers of any nonzero length."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

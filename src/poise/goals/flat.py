@@ -6,8 +6,6 @@ A body that moves in the xy plane takes targets (x, y), in the xz plane (x, z), 
 `relative_to` the numbers are coordinates of that frame, which rotates about the same normal.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ whole path. Source: Yamane, Kuffner and Hodgins, Synthesizing animations of huma
 the path of an object).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

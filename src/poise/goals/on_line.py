@@ -9,8 +9,6 @@ Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programm
 ACM TOG 13(4), 1994 (line goals).
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@
 Source: Beeson and Ames, TRAC-IK, Humanoids 2015 (tolerances per Cartesian axis).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

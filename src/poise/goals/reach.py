@@ -15,8 +15,6 @@ A planar body takes 2 numbers; its plane gives the third (see flat.py).
 Source: Rabbani, A recipe to cook Jacobian, section 3.3 (orientation error R_d R_e^T).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial

@@ -8,8 +8,6 @@ Source: Rabbani, A recipe to cook Jacobian, section 3.3; the difference of two f
 Body Dynamics Algorithms, 2008, chapter 8 (closed loops).
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 

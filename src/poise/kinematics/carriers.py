@@ -5,8 +5,6 @@
 The root is a `free` joint, or a `translation3` joint with a `ball` or `euler` joint as its child, as in BVH files.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ by de Casteljau's construction with geodesics as straight lines (Shoemake 1985):
 continuous velocity, and does not depend on the direction of time or the choice of world frame.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

@@ -13,8 +13,6 @@
 Units are metres and radians, as in q. A name that is already taken gets a number: ``time#2``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from poise.model import Joint, Model

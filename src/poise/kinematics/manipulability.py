@@ -4,8 +4,6 @@ All are computed from the singular values s_i of the chosen rows of the world Ja
 Source: T. Yoshikawa, Manipulability of robotic mechanisms, IJRR 4(2), 1985.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -12,8 +12,6 @@ Measured bodies are never exactly symmetric, and the origin of a robot's link ma
 positions may differ by a small fraction of the body's length. A joint without an image keeps its coordinates.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

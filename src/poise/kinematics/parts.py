@@ -1,7 +1,5 @@
 """Rigid parts, groups of frames that never move relative to each other, and points on them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats, Triple

@@ -1,7 +1,5 @@
 """Reflections in a plane, as 4x4 matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

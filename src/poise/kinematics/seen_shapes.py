@@ -1,7 +1,5 @@
 """The shapes that a body is drawn with. Nothing here opens a file."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.kinematics.parts import find_rigid_parts

@@ -4,8 +4,6 @@ Sides are found from names (`poise.names`), hand_l and hand_r, LeftArm and Right
 of the left hand are the partners of those of the right hand. A frame without a partner is its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from poise.model import Model

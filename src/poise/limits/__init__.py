@@ -3,8 +3,6 @@
 Each class is imported on first use.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from poise.lazy import load_lazily

@@ -7,8 +7,6 @@ also be able to stop before its limit: v_i <= sqrt(2 max_i (upper_i - q_i)).
 Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

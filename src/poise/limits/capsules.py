@@ -6,8 +6,6 @@ enclosing capsule along their longest side, meshes as a few capsules that contai
 capsules from the skeleton (`poise.limits.skeleton`). `model.notes` has the largest excess, and the missing files.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

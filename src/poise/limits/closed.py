@@ -7,8 +7,6 @@ between two of its frames. With three numbers instead of a transform only the po
 Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any

@@ -11,8 +11,6 @@ Source: Grassia, Practical parameterization of rotations using the exponential m
 Baerlocher and Boulic, Parametrization and range of motion of the ball-and-socket joint, 2001.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any

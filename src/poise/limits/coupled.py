@@ -7,8 +7,6 @@ over two pulleys; with lower = upper, an equality. Source: Kanoun, Lamiraux and 
 manipulators: generalizing the task-priority framework to inequality tasks, 2011 (linear inequality rows).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

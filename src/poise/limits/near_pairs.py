@@ -4,8 +4,6 @@ A body with meshes has thousands of pairs, and most of them never meet. A pair o
 their capsules stay further apart than a margin in every pose, and then a pair of capsules if its gap does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ It depends on time, so it applies in `Solver.step`, which has a time step, and i
 Source: Kanoun, Lamiraux and Wieber, 2011 (velocity bounds as box constraints of each step).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each collision shape, or visual shape of a part without collision shapes, is rep
 stand out of it by at most a given error (`poise.model.geometry.sphere_cover`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The rows of a clearance as arrays, which the kernels expand; a row by itself is made when `why()` names it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

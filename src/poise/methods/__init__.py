@@ -3,8 +3,6 @@
 Each is imported on first use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module

@@ -4,8 +4,6 @@ The table of Rabbani's figure 8, for our kernels: m rows (3 for a point, 6 for a
 transforms and the Jacobian of the body is common to all Jacobian methods and counted separately, by `count_body`.
 """
 
-from __future__ import annotations
-
 __all__ = ["count_body", "count_printed", "count_step"]
 
 SWEEPS = 6  # approximate number of one-sided Jacobi sweeps until the columns are orthogonal

@@ -23,8 +23,6 @@ Limitations: it works on positions, so it supports positions, poses and rotating
 and rejects rotation goals; with tight ranges, or hinges with different axes, it is no better than CCD and costs more.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar

@@ -11,8 +11,6 @@ of steps. Set max_steps accordingly. It stops at J^T r = 0: at a minimum, or if 
 motion.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -11,8 +11,6 @@ level (a singular pose), the step is the least-squares one (see qr). Near singul
 steps. Stiffness has no effect: the step is unique.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Minimum: the result of `poise.methods.over`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

@@ -11,8 +11,6 @@ Quadratic near the goal. Near a singular pose the smallest singular value is sma
 the arm jumps, bounded only by the step limit. Use svd, dls or sdls there.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -9,8 +9,6 @@ squares and least norm together (complete orthogonal decomposition; Golub and Va
 The same step as pseudoinverse at a fraction of its cost, and the same limitation: near a singular pose it jumps.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -12,8 +12,6 @@ Limitations: it is slow (each evaluation calls Python), local, and stops on its 
 comparison.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

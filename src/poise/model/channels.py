@@ -5,8 +5,6 @@ A joint's name means all its velocities, in their own order; "hip.rz" means one 
 independent of the order of the angles in an Euler joint. Source: Rabbani 2017, "Putting everything together".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

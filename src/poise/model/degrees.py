@@ -6,8 +6,6 @@ A start value is doubtful if, in addition, it lies more than half a turn outside
 are not checked.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """MassProperties: the centre of mass of a body, its Jacobian, and the torques of gravity."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Make the joints, the frames and the length of a model from its layout."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import fields
 

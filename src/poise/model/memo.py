@@ -17,8 +17,6 @@ A slow function of an array and hashable values is kept for all models, by the c
     def cover(corners: Floats, error: float) -> list[Ball]: ...
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Hashable
 from functools import wraps

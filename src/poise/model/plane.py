@@ -4,8 +4,6 @@ A hinge stays in the plane if its axis is the plane's normal, a slide if it is p
 if all of its joints stay in the same plane. Source: Craig, Introduction to Robotics, chapter 3 (planar manipulators).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

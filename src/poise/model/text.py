@@ -1,7 +1,5 @@
 """Print a model as text: the tree of its joints, and their table in HTML."""
 
-from __future__ import annotations
-
 from poise.model.joints.text import describe_joint
 from poise.model.tree import Tree
 

@@ -1,7 +1,5 @@
 """Tree: read-only queries on a model, shared by `Model` and the modules that describe it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Protocol
 

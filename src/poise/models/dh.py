@@ -7,8 +7,6 @@ and Tz commute; the rest of the last row belongs to the flange. [Craig, "Introdu
 section 3.4]
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import NamedTuple

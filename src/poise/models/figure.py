@@ -10,8 +10,6 @@ part is made from its left one: x negated, X ranges kept, Y and Z ranges negated
 pose is: swap the sides, keep X angles, negate Y and Z angles; for the root, negate x and the quaternion's y and z.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

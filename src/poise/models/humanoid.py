@@ -18,8 +18,6 @@ Stiffness is zero in the limbs, higher in neck, shoulder girdle and back, highes
 first, then the back, and moves the whole body last.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

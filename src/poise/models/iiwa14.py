@@ -9,8 +9,6 @@ Link frames are at the intersections of the axes, shoulder, elbow and wrist, so 
 lengths.
 """
 
-from __future__ import annotations
-
 from math import pi, radians
 
 from poise.model import Model, ModelBuilder

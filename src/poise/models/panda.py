@@ -7,8 +7,6 @@ franka_description. Hand: 0.73 kg, from the same description; its fingers stay c
 pose is the maker's "ready" pose.
 """
 
-from __future__ import annotations
-
 from math import pi
 
 from poise.model import Model, ModelBuilder

@@ -11,8 +11,6 @@ the ranges of the leg joints exclude zero. Rest pose: standing square, paws flat
 mirror images, see `poise.models.figure`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

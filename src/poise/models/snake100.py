@@ -6,8 +6,6 @@ s)`` with n waves along the body ("Biologically Inspired Robots", 1993, chapter 
 number of links, their size and the +-30 degree range are our own choice, to have a long chain.
 """
 
-from __future__ import annotations
-
 import math
 
 from poise.model import Model, ModelBuilder

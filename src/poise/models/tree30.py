@@ -5,8 +5,6 @@ end sites, 8 * 3 + 6 = 30) but no dimensions: a tree that does not resemble a hu
 lengths here are our own; two ends share one joint, so that an end is not the same as a last joint.
 """
 
-from __future__ import annotations
-
 from poise.model import Model, ModelBuilder
 
 # joint, parent, offset [m]; y is up

@@ -9,8 +9,6 @@ The world is the controller's ``base`` frame, so positions are those on the teac
 frame rotated by half a turn about z, as in the ROS description. Rest: elbow up, tool down.
 """
 
-from __future__ import annotations
-
 from math import pi
 
 from poise.model import Model, ModelBuilder

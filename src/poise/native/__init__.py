@@ -1,7 +1,5 @@
 """The bindings of the C++ kernels, with numpy arrays in and out."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The numbers of a small arm on a page that solves: Jacobian, singular values, and the first step of each method."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

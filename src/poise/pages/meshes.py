@@ -4,8 +4,6 @@ Positions are 16-bit integers within the patch's box, normals and weights are 8-
 so a character of 20,000 triangles takes about a megabyte.
 """
 
-from __future__ import annotations
-
 import base64
 from dataclasses import dataclass, field, replace
 from typing import Any

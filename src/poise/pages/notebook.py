@@ -1,7 +1,5 @@
 """Notebook cells: an interactive page of a body; a model with a table of its joints."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 
 from poise.errors import PoiseError

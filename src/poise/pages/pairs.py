@@ -1,7 +1,5 @@
 """The scene of a retargeted motion: source and result side by side, at the same frame."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

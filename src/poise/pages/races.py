@@ -4,8 +4,6 @@ With `drag` the page contains every prepared problem and the kernels: where a ta
 solve again, from the same start.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

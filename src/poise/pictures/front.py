@@ -1,7 +1,5 @@
 """The front of a body, so that its first picture shows its face."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Plot of the goal errors relative to their tolerances, one line per goal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

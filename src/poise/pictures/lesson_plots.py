@@ -1,7 +1,5 @@
 """Pictures of the textbook: a Jacobian in blocks, a chain of transforms in two views, and gains."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pictures of loops: the frames of a motion over one another, a search step by step, and the errors of traces."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

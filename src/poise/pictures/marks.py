@@ -4,8 +4,6 @@ Reach goals are points, gaze goals are lines from the eye, a balance goal is its
 above it. Goals without a position (angles, distances, postures) have no mark.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

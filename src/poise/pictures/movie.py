@@ -4,8 +4,6 @@ Every frame is a picture of `poise.plot`, in one view that contains the whole mo
 dependency of matplotlib; an MP4 needs ffmpeg, which imageio-ffmpeg includes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike

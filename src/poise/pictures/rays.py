@@ -5,8 +5,6 @@
 Source: Möller and Trumbore, Fast, Minimum Storage Ray-Triangle Intersection, Journal of Graphics Tools 2(1), 1997.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Textures of a body: decoding, sampling and shrinking."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -8,8 +8,6 @@ not move count as if they could be anywhere, unless the configuration is given. 
 wrong. A chain through a free base has no bound.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import combinations

@@ -6,8 +6,6 @@ kept, unless turns are requested (turns.py). native/run/alike.h defines the tole
 lists and batches.
 """
 
-from __future__ import annotations
-
 from typing import Generic, TypeVar
 
 import numpy as np

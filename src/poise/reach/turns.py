@@ -1,7 +1,5 @@
 """Poses that differ by whole turns of their joints, for lists that count them separately."""
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 from itertools import count
 

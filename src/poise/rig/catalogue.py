@@ -9,8 +9,6 @@ handle in every role are prepared once, and the page chooses among them:
     plant   a foot stands                      level of pins, with balance over its sole
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

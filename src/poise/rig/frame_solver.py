@@ -8,8 +8,6 @@ A descent can stop too early. Two remedies are tried, both within the motion lim
    and the solve continues from there to the full target.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

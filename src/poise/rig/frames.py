@@ -1,7 +1,5 @@
 """One frame of a rig: blend the targets by strength, solve once, blend limbs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

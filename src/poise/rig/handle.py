@@ -1,7 +1,5 @@
 """Handles: the frames that move a body, from its roles or otherwise its end frames."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

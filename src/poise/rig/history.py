@@ -1,7 +1,5 @@
 """Undo and redo of a rig: a list of snapshots, restored exactly."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

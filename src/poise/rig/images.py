@@ -1,7 +1,5 @@
 """Mirror images of a rig: of its handles, goals and snapshots."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@
 2  other reaches                   and the rest pose below all
 """
 
-from __future__ import annotations
-
 from poise.model import Model
 
 __all__ = [

@@ -1,7 +1,5 @@
 """Goals and solvers of a rig: handle goals on strict levels (levels.py), with one solver per set of goals."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 `solution.explanation` reports goals, limits and searches; an animator needs the joint that is at its limit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

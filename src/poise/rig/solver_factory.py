@@ -4,8 +4,6 @@ A rig prepares one solver for each set of goals. `make_solver` makes the default
 or other options, pass your own function to the rig.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The solvers of a rig: their factory, the rest pose, and the current problem."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from poise.kinematics import Pose

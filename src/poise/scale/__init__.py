@@ -1,7 +1,5 @@
 """Large jobs that can be killed and resumed, on all cores, Slurm or Ray. Needs the extra `scale`."""
 
-from __future__ import annotations
-
 from poise.scale.job import Job
 from poise.scale.report import Report
 

@@ -10,8 +10,6 @@ The second form needs no other file: it runs on machines without the URDF. The t
 the tree of joints, such as the soles of the feet in the meshes next to the file.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from hashlib import sha256

@@ -12,8 +12,6 @@ Arrow, pandas, Spark and Ray ignore names that begin with a dot or an underscore
 table.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

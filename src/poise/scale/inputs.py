@@ -1,7 +1,5 @@
 """The inputs of a job: row groups of Parquet files, or clips. Only the footers of tables are read here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

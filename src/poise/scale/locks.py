@@ -1,7 +1,5 @@
 """Locks on files, which detect another run in the same folder."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator

@@ -4,8 +4,6 @@
 map.npz                    the complete map, as `poise.save` writes it
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Ray recovers from lost machines and has its own checkpoints, so no job folder is
 keep Ray's overhead small.
 """
 
-from __future__ import annotations
-
 from os import PathLike, fspath
 from typing import Any
 

@@ -1,7 +1,5 @@
 """ClipWorker processes, which prepare a job once and process its clips one by one."""
 
-from __future__ import annotations
-
 import os
 import queue
 import signal

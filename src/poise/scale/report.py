@@ -1,7 +1,5 @@
 """Report: the results of a run of a job, and the remaining work."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import pi
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Work on rows: maps a table to a table. A row's answer does not depend on the number of threads or the batch size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """Runs of a job: finished parts are kept, missing ones are computed, and the manifest is written last."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Parts of tables: a row group is read, computed and written batch by batch, so that memory stays bounded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from mmap import ACCESS_READ, mmap
 from pathlib import PurePosixPath

@@ -1,7 +1,5 @@
 """The kinds of work of a job, with the functions that check and prepare each, and its plan."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The goals, joints and bodies that a method supports. Unsupported ones raise an error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Clock: the time used by and left to a call that makes several searches."""
 
-from __future__ import annotations
-
 import time
 
 __all__ = ["Clock"]

@@ -7,8 +7,6 @@ a custom goal of that body. Steps, damping, bounds, stopping and recording are t
 Source: UCSD CSE169, "Jacobian Method as a Black Box".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Proofs that the goals of a solver are out of reach, from its freedom and tolerances."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ Every method gets the same targets, from random poses of the body, and the same 
 support are listed with the reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

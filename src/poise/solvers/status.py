@@ -1,7 +1,5 @@
 """Status: the result of a solve."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 __all__ = ["Status"]

@@ -5,8 +5,6 @@ coordinates to world, so ``T_world_hand @ T_hand_tip`` is ``T_world_tip``. The g
 kernels; these classes check arguments and broadcast.
 """
 
-from __future__ import annotations
-
 from poise.spatial.rotation import Rotation, as_rotation
 from poise.spatial.transform import Transform, as_transform
 

@@ -1,7 +1,5 @@
 """Validation of arguments: convert them to float64 arrays, or raise an error that names the argument."""
 
-from __future__ import annotations
-
 import math
 from types import EllipsisType
 from typing import Any, TypeAlias

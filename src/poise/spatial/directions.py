@@ -1,7 +1,5 @@
 """Directions spread evenly over a sphere."""
 
-from __future__ import annotations
-
 from math import pi, sqrt
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Conversion of quaternions to Euler angles, and parsing of axis orders."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.errors import InvalidValue

@@ -3,8 +3,6 @@
 Markdown is not used: viser renders HTML embedded in it, and reads the files that its images name.
 """
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,7 +1,5 @@
 """The body in the studio: a rig with any method, dragged by several viewers at once. Independent of the browser."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

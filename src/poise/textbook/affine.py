@@ -11,8 +11,6 @@ Poise's models stay rigid: their kinds "scale" and "uniform_scale" change distan
 Source: UCSD CSE169, *Inverse Kinematics, part 2*, "Building the Jacobian"; DLUT slides, the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

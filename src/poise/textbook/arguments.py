@@ -1,7 +1,5 @@
 """Checks of the arguments: shapes, finite numbers, rotations and unit axes, with errors that name the argument."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

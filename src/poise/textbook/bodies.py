@@ -3,8 +3,6 @@
 Source: Rabbani section 2.1 ("Identifying the main path"), DLUT slides ("A Chain of Transformations").
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

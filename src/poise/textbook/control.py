@@ -3,8 +3,6 @@
 Source: Parent eq. 17 to 24; CIMAT, "Adding more control" and "An algorithm".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The time derivative of the Jacobian, from the derivative of the adjoint. Source: Rabbani section 1.3."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

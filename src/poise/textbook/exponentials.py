@@ -3,8 +3,6 @@
 Source: Rabbani section 1.2, eq. 7 to 10, after Murray, Li and Sastry.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

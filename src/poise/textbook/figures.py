@@ -3,8 +3,6 @@
 `poise.plot` draws the first two. Source: Rabbani figures 4 and 6; DLUT, "Thinking of Transformations".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Source: Rabbani section 1.2, "Jacobian frames".
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -4,8 +4,6 @@ Source: DLUT, "Cyclic-Coordinate Descent" and "FABRIK"; CIMAT, "Cyclic Coordinat
 Aristidou and Lasenby (2011).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

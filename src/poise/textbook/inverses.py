@@ -6,8 +6,6 @@ Poise's ``damping`` is lambda in ``J J^T + lambda^2 I``, as in CIMAT and DLUT; R
 *his* lambda is the square of ours.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

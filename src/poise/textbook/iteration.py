@@ -4,8 +4,6 @@ Source: UCSD, "Gradient Descent" to "Iteration Step Size" and "Quaternion Joints
 "Joint limits" and "Cyclic-Coordinate Descent".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ the path to the frame has zero columns. A mimic follower adds its columns, times
 name the lines of the printed procedures, such as SetMatrixBlock.
 """
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 import numpy as np

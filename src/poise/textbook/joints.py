@@ -7,8 +7,6 @@ motions, forward kinematics from the transform.
 "The joint's frame" is the frame after the joint's offset and before its motion.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -13,8 +13,6 @@ constraints. Training takes O(N^3) per step and finds a local minimum; a few doz
 The logarithms of the scales are optimised, so that the scales stay positive.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module

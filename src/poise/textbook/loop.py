@@ -6,8 +6,6 @@ Source: UCSD, "Basic Jacobian IK Technique", "Choosing Delta e" and "When to Sto
 limits"; CIMAT, "Structure of the simplest IK algorithm".
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Rotation matrices are ``(3, 3)``, quaternions ``wxyz``, angles radians. These fu
 purpose: the textbook shares no arithmetic with the code that it checks.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

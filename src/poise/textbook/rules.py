@@ -3,8 +3,6 @@
 Source: UCSD, "Gradient Descent" and "Iteration Step Size"; DLUT, "Iteration Stepping" (step size, stability).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

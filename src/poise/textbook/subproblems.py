@@ -7,8 +7,6 @@ Sources: Paden, "Kinematics and control of robot manipulators" (1986); Kahan (19
 introduction to robotic manipulation" (1994), section 3.2; Elias and Wen, "IK-Geo" (2022); for the wrist Pieper (1968).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -4,8 +4,6 @@ A transform is ``(4, 4)`` and ``T_a_b`` maps b's coordinates to a's. A twist is 
 [m/s; rad/s]. Source: Rabbani section 1, after Murray, Li and Sastry.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -4,8 +4,6 @@ The names of a skeleton are compared with tables of common tools, and read word 
 confident reading wins. A role whose frame has the wrong ancestors loses half its confidence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

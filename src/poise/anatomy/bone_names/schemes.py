@@ -5,8 +5,6 @@ the upper arm bone is at the shoulder and has the role `shoulder_l`. A hand bone
 hand: it has both roles. In the names ``{}`` is the side, ``{f}`` a finger, ``{k}`` a count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Names that are in no table, read word by word: a side and a part, such as ``right_upper_arm`` or ``LShin``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

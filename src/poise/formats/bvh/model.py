@@ -15,8 +15,6 @@ channels for every bone. A clip may change them, but inverse kinematics must not
 joint with channels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ The numbers are one stream: a row may be wrapped over several lines. They are re
 little more memory than its numbers, and never more than the size of the file allows, whatever its header declares.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

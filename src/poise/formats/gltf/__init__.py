@@ -4,8 +4,6 @@
 own file, and `skeleton` writes any body as a bare skeleton. Only NumPy is needed.
 """
 
-from __future__ import annotations
-
 import re
 
 from poise.formats.gltf.reader import read_model, read_motion

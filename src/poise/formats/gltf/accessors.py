@@ -4,8 +4,6 @@ All offsets and sizes are checked against the available bytes before NumPy reads
 c / 255, c / 65535, max(c / 127, -1) or max(c / 32767, -1) (glTF 2.0, chapter 3.11).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

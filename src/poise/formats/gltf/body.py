@@ -14,8 +14,6 @@ removes the signs of a mirroring P; Y is the identity unless A is non-uniform. T
 scale a rotating bone would change its length; the result is exact in the file's pose only, and a note is added.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

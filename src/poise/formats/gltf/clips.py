@@ -7,8 +7,6 @@ normalised for rotations.
 Before the first key and after the last one the value is constant.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

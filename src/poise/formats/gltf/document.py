@@ -6,8 +6,6 @@ needs are read, and the JSON is kept as a plain dictionary. Specification:
 https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html, chapters 3.6 (binary data) and 4 (GLB).
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

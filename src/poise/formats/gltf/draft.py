@@ -4,8 +4,6 @@ A GLB keeps its BIN chunk, which is extended; a `.gltf` keeps its buffers and ge
 files (buffers, images) stay external if the result is in the same folder; otherwise they are embedded.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

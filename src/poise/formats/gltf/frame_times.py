@@ -4,8 +4,6 @@ The rate is the first on which every key falls, so that no key is lost: the clip
 spaced and dense, otherwise one of the usual rates. A clip that fits none is sampled at 60 Hz, with a note.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

@@ -5,8 +5,6 @@ is transformed by ``B = [A', 0] M``, with M the joint's inverse bind matrix; a v
 ``[A', 0]`` alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Materials: the base colour and its image. Images are kept as encoded bytes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Chapter 3.7 of glTF 2.0; KHR_mesh_quantization and KHR_texture_transform. Draco meshes are skipped and reported.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

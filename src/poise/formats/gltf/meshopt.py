@@ -9,8 +9,6 @@ The Python binding of the library is not used: it works on whole meshes and woul
 kilobytes of keyframes that a body needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The reader of glTF files: the body, and a clip as a motion of that body."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

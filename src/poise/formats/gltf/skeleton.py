@@ -6,8 +6,6 @@ glTF is y-up: a z-up body is rotated, and the original axis is recorded in `asse
 restored on reading.
 """
 
-from __future__ import annotations
-
 import warnings
 from importlib.metadata import PackageNotFoundError, version
 

@@ -4,8 +4,6 @@ In the bind pose, joint j is at the inverse of its inverse bind matrix, ``B_j = 
 ``B_parent^-1 B_j`` matters between two joints, so that mesh space cancels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Objects of a motion as glTF nodes: a mesh, a material, and a transform for every frame."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -5,8 +5,6 @@ The pose is computed from the body's frames: for the transform ``T`` of a frame 
 the file's own pose are left unchanged, byte for byte.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The mesh cache of a body: each file is located and read once, up to a limit of triangles."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

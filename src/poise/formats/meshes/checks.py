@@ -1,7 +1,5 @@
 """Checks shared by all mesh readers: finite vertices, triangles with valid vertex indices."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -6,8 +6,6 @@ axis is returned but not applied: the whole robot shows whether it is right (`up
 `dae_materials`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

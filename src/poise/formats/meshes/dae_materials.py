@@ -4,8 +4,6 @@ A material refers to an effect, whose diffuse part is a colour or a texture. A t
 to a surface, the surface to an image, and the image to a file; some writers skip steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

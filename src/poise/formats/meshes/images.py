@@ -4,8 +4,6 @@ PNG, JPEG and WebP are supported, as in every browser. Meshes often contain the 
 machine: if it does not exist, the file name is searched next to the mesh.
 """
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 

@@ -4,8 +4,6 @@ Loading a model opens no mesh. The look is cached with the model, with at most 2
 files are reported once in `Look.notes`, with the paths that were searched.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Format: Wavefront Technologies, Object Files (.obj), 1995.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -5,8 +5,6 @@ only the file itself, its images, and the MTL file of an OBJ. Vertices keep the 
 converted to metres, as all robotics programs do) and its axes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Surfaces of the meshes on a body's frames, for collision bodies and for contact points such as soles."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -4,8 +4,6 @@ MuJoCo's compiler gets bytes under generated names and opens no file. A mesh is 
 origin; the real file is read only if a body's mass is computed from it, from the model's folder or through ``..``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath

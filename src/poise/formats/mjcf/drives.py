@@ -1,7 +1,5 @@
 """The drives of MuJoCo's joints: damping, friction, armature, and the largest effort of their actuators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

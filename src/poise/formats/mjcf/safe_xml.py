@@ -6,8 +6,6 @@ use memory or files: textures, height fields, skins, plugins. A mesh is replaced
 its file. Everything else is left for the compiler to check.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

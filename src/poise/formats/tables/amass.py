@@ -13,8 +13,6 @@ the root of the SMPL body, so feet may float or sink by the difference in leg le
 rotated to the humanoid's y-up.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

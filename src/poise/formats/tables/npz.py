@@ -1,7 +1,5 @@
 """NPZ files of objects with `to_arrays()`; `poise.files.arrays` reads them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

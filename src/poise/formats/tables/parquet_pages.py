@@ -4,8 +4,6 @@ The sizes in the footer may be false; memory is allocated by those of the pages.
 compact protocol. Source: apache/parquet-format, parquet.thrift; apache/thrift, thrift-compact-protocol.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -7,8 +7,6 @@ with an underscore. An attribute is looked up in a namespace, a dictionary or `M
 for the size of its operands before it runs. Tested in `tests/formats/test_xacro.py`.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -1,7 +1,5 @@
 """The joint elements of a URDF, checked, with their line numbers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

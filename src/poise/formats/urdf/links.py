@@ -1,7 +1,5 @@
 """The link elements of a URDF: mass, shapes and colours; and parsing of origins and names, shared with joints."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ packages are often renamed. Only files with a mesh suffix are considered and, fo
 the upload.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -8,8 +8,6 @@ Without `srdf=` the file is searched in the folder of the URDF: one with the sam
 this name. Groups and states are not read. Format: ROS, Semantic Robot Description Format.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from pathlib import Path
 

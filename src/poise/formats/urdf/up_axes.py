@@ -10,8 +10,6 @@ in the rest pose; the joints on a link are its own origin and those of its child
 files of the robot, if that makes the gap clearly smaller. Files that state Z need no rotation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ The documented language is small: the tree of the file is traversed once and a n
 the xacro package (`tests/parity/test_xacro_peers.py`). `poise.formats.urdf.xacro_values` controls file access.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 PyYAML parses the file. The values are built here, so that every copy of an alias is charged and unknown tags raise.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ A segment has a parameter u from 0 to 1 and returns its position and its first a
 is implemented here because the core depends on NumPy only; the tests compare it with SciPy's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

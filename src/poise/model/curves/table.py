@@ -12,8 +12,6 @@ where `a` is its roll rate: zero for a rotation-minimising frame (computed by do
 and Liu, Computation of rotation minimizing frames, 2008), or the rate that keeps it upright.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Source: Barber, Dobkin and Huhdanpaa, The quickhull algorithm for convex hulls, ACM TOMS 22(4), 1996.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ Multi-resolution 3D approximations for rendering complex scenes, 1993.
 shade round parts smoothly and keep edges sharp.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

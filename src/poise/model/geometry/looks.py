@@ -11,8 +11,6 @@ Source: N. Magnenat-Thalmann et al., Joint-dependent local deformations, 1988; g
 Nothing here opens a file: `LookSource` has the paths, and `poise.formats.meshes.looks` reads them on demand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A cell is outside, on the surface, or inside: outside is every cell that can be 
 a cell of the surface. A surface with holes is therefore closed as long as they are narrower than a cell.
 """
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import numpy as np

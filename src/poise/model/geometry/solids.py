@@ -11,8 +11,6 @@ Without a placement it is at the origin, capsules and cylinders along z. On a bo
 world it may have a `name=`, and a `transform=` that is applied last.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 A joint's q has `nq` numbers, its velocity `nv`; they differ for quaternions (ball, free).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, fields
 from typing import Any

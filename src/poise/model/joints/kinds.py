@@ -5,8 +5,6 @@ motions in the kernels. Other modules read the row instead of testing for a kind
 its matrix in `textbook/joints.py`, and its line in `tests/support/bodies.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import hypot

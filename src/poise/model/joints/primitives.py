@@ -4,8 +4,6 @@ Euler, universal, planar, translation3 and free joints become several primitives
 follower reads its leader's coordinate through gain and bias. This runs once, when a model is built.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -12,8 +12,6 @@ descendants would no longer be rotations, distances and angles there would depen
 twists and the Jacobian's angular rows would have no meaning.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

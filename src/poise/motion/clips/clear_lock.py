@@ -3,8 +3,6 @@
 The result is measured with all pairs. If another pair is too close, it joins the others, and the clip is locked again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """ClipTargets: goals and their targets over the frames of a clip, with the options of `track`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ While the middle of an edge stands on the floor, both of its corners do: this is
 Corners of edges that do not stand stay above the floor, and so do those of standing edges that cannot be laid flat.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -4,8 +4,6 @@ The goals of a key hold exactly at its frame. Between there and the unchanged fr
 bends as little as possible, and points in contact keep their paths.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real

@@ -1,7 +1,5 @@
 """Frames of a clip solved in sequence, each from the previous one, contacts first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -8,8 +8,6 @@ convex hull of the points p_i in contact, positive inside:
 The minimum is at a normal of an edge, which is one of a pair of points, or in the direction from a point to c.
 """
 
-from __future__ import annotations
-
 from itertools import groupby
 from typing import Any
 

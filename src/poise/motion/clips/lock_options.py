@@ -1,7 +1,5 @@
 """The options of `lock`, and the solve of a clip with them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

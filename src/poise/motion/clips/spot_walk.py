@@ -6,8 +6,6 @@ It is interpolated while no foot stands. The path is the integral of v, averaged
 place, and `lock` can hold them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

@@ -1,7 +1,5 @@
 """Curves over the frames of a clip: eased, averaged, and spread around their peaks."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import numpy as np

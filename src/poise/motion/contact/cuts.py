@@ -1,7 +1,5 @@
 """Cuts of clips: many recordings begin with one frame of a T-pose somewhere else."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -16,8 +16,6 @@ otherwise at the lowest foot, and the ankle height is that of this frame. Then
   is not level, the floor moves there at a walking foot's pace, at most 0.1 m up.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 

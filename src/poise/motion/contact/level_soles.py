@@ -10,8 +10,6 @@ face up: walking feet stay far inside, and so do the toes of a person who kneels
 back, and the toes of one who lies face down, stay outside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import radians, sin
 from typing import Any

@@ -11,8 +11,6 @@ median of that over 0.14 s. It is ignored where it exceeds 0.3 m/s and 0.3 of th
 one foot stands still while the other one slides, the body does not drift.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray

@@ -6,8 +6,6 @@ A line x + t u through a solid in its own axes, with s the slopes of the line an
     round     |p + t s|^2 <= r^2, a quadratic in t    sphere, side of a cylinder
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

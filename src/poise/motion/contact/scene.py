@@ -4,8 +4,6 @@ The ground below a point is the highest surface that the point is above or insid
 body's length above the point counts as well, because a foot on a thin stair may begin below it; a table top does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

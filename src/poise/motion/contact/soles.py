@@ -4,8 +4,6 @@ The points are those of `Foot.standing`: the heel and toe of every foot, or the 
 scales lengths and speeds that are set for a person.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.anatomy import ContactPoint, find_feet

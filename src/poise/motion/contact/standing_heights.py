@@ -15,8 +15,6 @@ Points of a kind that never stands are kept above the floor, if its height is kn
 such as a run, would go through the floor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -4,8 +4,6 @@ A palm that lies flat on a face may turn there. So the hand gets a frame on the 
 and the goal leaves the turn about that axis free.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

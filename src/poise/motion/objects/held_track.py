@@ -1,7 +1,5 @@
 """HeldTrack: a solved clip of a body with objects in its hands."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -6,8 +6,6 @@ if the arms hang, and down if they are stretched out to the sides. A hand withou
 with the origin of its frame, in the direction it points.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ again around the route that was chosen first. `routes` defines the best route, `
 jumps; a step with a jump is marked as a reconfiguration, and the route is chosen again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

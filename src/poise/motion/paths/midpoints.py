@@ -6,8 +6,6 @@ a singularity this may fail without a jump, because the straight line between tw
 So a step is also accepted if it is too small for a reconfiguration and its mean pose is near the path.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

@@ -9,8 +9,6 @@ The size of a step is the largest change of a joint [rad; slides: relative to L]
 reconfiguration counts towards the length, but not towards the largest step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

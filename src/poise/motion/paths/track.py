@@ -6,8 +6,6 @@ exactly. For an arm along transforms all IK answers of each frame are listed, an
 path (`branches`). In online mode frames are solved one by one, without look-ahead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise

@@ -13,8 +13,6 @@ elbows forward. If limbs point up in the rest pose, as in recordings with all bo
 elbows points to the right. A hinge with a symmetric range gives the line of the axis, and convention its sign.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping as Names
 from math import sqrt
 

@@ -5,8 +5,6 @@ down or have its legs next to its ears. So a bone starts at the point where its 
 axes of their own, from the limbs that they carry: x left, y up, z forward. Only the trunk must be straight at rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping as Names
 from math import sqrt
 

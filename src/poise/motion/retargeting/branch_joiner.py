@@ -5,8 +5,6 @@ their goals, the pose before the jump is continued forward, and the pose after i
 meets the existing frames. The result is taken if it has smaller steps and satisfies the goals about as well.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -3,8 +3,6 @@
 The arrays are allocated once; each frame writes its numbers into them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

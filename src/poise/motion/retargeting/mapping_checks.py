@@ -4,8 +4,6 @@ If a frame is used for two parts, a knee is above its hip, or a chest carries th
 wrong direction. The error names the wrong pair.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Read and check the arguments of retargeting, for whole clips and streams alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

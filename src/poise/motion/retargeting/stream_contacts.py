@@ -10,8 +10,6 @@ the difference fades over a few frames. A point that cannot be held is released,
 after it has faded.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import exp
 

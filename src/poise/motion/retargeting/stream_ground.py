@@ -1,7 +1,5 @@
 """The soles of the source of a stream, and the floor below them (`FloorEstimate`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ Feet are detected as in any clip (`contacts`). A hand is in contact if it is slo
 the hips move on, because it then holds a rail, a table or a wall.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

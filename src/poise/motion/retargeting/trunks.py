@@ -1,7 +1,5 @@
 """Axes of trunks and heads in their own frames: left, up, forward. They define a part's orientation in any body."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping as Names
 
 import numpy as np

@@ -6,8 +6,6 @@ scale, the source follows the scene if h - g varies less than h. Then h - g is t
 and level foot near the ground is in contact. Otherwise the source is taken to be on a level floor.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 

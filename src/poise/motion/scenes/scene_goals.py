@@ -8,8 +8,6 @@ Points of soles are kept above the ground below them, because a foot that swings
 back. The planes belong to one motion; they are set again for the motion that they lead to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

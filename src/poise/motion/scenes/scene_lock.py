@@ -5,8 +5,6 @@
    inside the scene.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ nearest to the height of the source if that slope is an edge. A foot whose toes 
 back. The hips rise by the mean difference between the grounds below both feet and the heights of the source.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -4,8 +4,6 @@ The kernels are in `kernels/loop/gpu_clearance.h` and `gpu_places.h`. Neither th
 their source, so that a changed world needs no compilation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

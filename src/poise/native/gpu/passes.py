@@ -1,7 +1,5 @@
 """The kernels of a prepared problem: their names, which `passes.cu` defines, in the order in which they run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ A body of a few joints becomes constants in the instructions, so that a search f
 searches (`kernels/loop/gpu_team.h`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Divide the steps of a whole body among the threads of a team (`kernels/loop/gpu_team.h`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby

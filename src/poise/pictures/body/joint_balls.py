@@ -6,8 +6,6 @@ made of three links in one place, is drawn as a ball at its joint, no thicker th
 end, such as a foot or a hand, is drawn as a bone from its joint to its centre of mass, with the same mass as water.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 

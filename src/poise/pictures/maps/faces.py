@@ -1,7 +1,5 @@
 """Faces of a reach map: the outer faces of its voxels, cut open towards the viewer, coloured by their share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

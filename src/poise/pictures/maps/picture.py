@@ -1,7 +1,5 @@
 """The picture of a reach map: cut open around the body, next to its section."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ A hinge in the middle has a fixed normal, also if the limb is straight; for othe
 is rotated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

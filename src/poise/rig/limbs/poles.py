@@ -6,8 +6,6 @@ The normal nearer to the last one is chosen, so that the plane continues to rota
 d, the plane is undefined; near there (|d x u| below LEAST_SINE) the last normal is kept, less its part along u.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ A body from a file has no stiffness: a foot pulled sideways would rotate the who
 stiffness of the built-in figure, by their roles; joints with a stiffness keep it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -11,8 +11,6 @@ and the solve starts with the hinge rotated by it. The kernels' two-bone method 
 outside the range; here the limb is straight, and the smaller rotation inside the range is chosen.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -9,8 +9,6 @@ of mass is described in the body's own directions,
 by the larger of the two components.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

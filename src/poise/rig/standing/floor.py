@@ -5,8 +5,6 @@
 As for every limit, points below the floor at the start never go deeper.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

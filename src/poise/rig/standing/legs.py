@@ -5,8 +5,6 @@ the leg is bent before the solve, by its two bones. If a knee's hinge can bend b
 machines, it bends back no farther than its rest angle, since it could not return from there.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The drivers of methods that run in Python instead of in the kernels alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 

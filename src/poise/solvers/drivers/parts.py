@@ -1,7 +1,5 @@
 """The parts of a body, from its tree: root, spine and limbs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The driver of methods.Sequential: solve the body part by part until all goals are reached."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Directions in which a body can move in some pose. Other directions count neither as equations nor as singular."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

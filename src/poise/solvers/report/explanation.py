@@ -3,8 +3,6 @@
 `poise.diagnosis` computes it: the numbers in causes.py and relief.py, the sentences in sentences.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum

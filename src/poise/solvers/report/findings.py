@@ -1,7 +1,5 @@
 """Data types of a diagnosis, filled in by `poise.diagnosis`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Editing of the open clip: one undo step per operation, long operations in the background."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Independent of the browser.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Body part pairs of a retargeted clip, edited by hand, and the placement of the two bodies."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

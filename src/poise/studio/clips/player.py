@@ -1,7 +1,5 @@
 """The player of the studio: plays clips and records drags."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

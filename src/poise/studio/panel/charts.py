@@ -1,7 +1,5 @@
 """Small charts in the panel, as SVG and HTML."""
 
-from __future__ import annotations
-
 import html
 import math
 

@@ -4,8 +4,6 @@ A hinge has an angle, a slide a length. A ball or a free joint has a quaternion,
 one by one: it is shown as the rotation vector from the rest pose, in the axes of the moving part.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Help with failures for beginners: the kind, the remedy, and the section of the docs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from poise.solvers.report.explanation import Cause, CauseKind, Explanation

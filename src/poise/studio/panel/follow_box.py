@@ -1,7 +1,5 @@
 """The checkbox that makes cameras follow the body during playback."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The joints tab: sliders of all joints, the pose and a handle as numbers, and typed targets."""
 
-from __future__ import annotations
-
 import html
 import math
 from typing import Any

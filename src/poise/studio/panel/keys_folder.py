@@ -1,7 +1,5 @@
 """The folder of keys: the changes made by hand, in a list."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from poise.studio.clips.keys import PoseKey

@@ -1,7 +1,5 @@
 """The learn tab: the Jacobian of the handle that was touched last."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -6,8 +6,6 @@ s_i  singular values of J: displacement for a unit step along the i-th direction
 N    = I - J^+ J, steps that leave the frame (and all pins) in place
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 All viewers share it, except the folder of the chosen handle, which each viewer has alone.
 """
 
-from __future__ import annotations
-
 import html
 import threading
 import time

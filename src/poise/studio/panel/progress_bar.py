@@ -1,7 +1,5 @@
 """The progress bar of a background task, with a cancel button."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The race tab: the same drag with several methods, side by side. Each method moves its own body."""
 
-from __future__ import annotations
-
 import html
 from typing import Any
 

@@ -3,8 +3,6 @@
 Viser uses W, A, S, D, Q, E and the arrow keys for the camera; these are not assigned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The style folder: the clips, the learned style, and a slider from the rest pose to the style."""
 
-from __future__ import annotations
-
 import html
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -3,8 +3,6 @@
 Plain HTML and SVG at the width of the panel, without external resources, readable on white and on black.
 """
 
-from __future__ import annotations
-
 import html
 
 import numpy as np

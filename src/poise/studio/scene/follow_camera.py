@@ -5,8 +5,6 @@ nor bobs, and returns to the start with the clip. If a viewer moves the camera, 
 still for a moment, and then continues with the viewer's new offset.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

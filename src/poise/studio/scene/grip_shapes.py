@@ -1,7 +1,5 @@
 """Shapes of handles: bubbles around hands and feet, a halo over the head, a belt around the hips, diamonds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

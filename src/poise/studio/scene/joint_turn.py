@@ -1,7 +1,5 @@
 """Turning of one joint by rings: their transform, and the resulting pose (forward kinematics)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats

@@ -1,7 +1,5 @@
 """A reach map around the body: cut open, with a slider for the least share of orientations to show."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

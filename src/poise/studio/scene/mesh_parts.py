@@ -6,8 +6,6 @@ matrices ``B_k = s R_k`` have one scale s for all bones, ``u = s v`` and ``C_k =
 body have the same bones.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ already skipped here, so the messages are queued directly, as the setters do. If
 are used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Labels of a planar arm: its axes, the angle of every joint, the length of every bone, a target cross."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

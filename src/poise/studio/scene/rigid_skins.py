@@ -1,7 +1,5 @@
 """Rigid skins: skinned meshes in which every triangle moves with one bone, common for machines."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Clips to learn a style from: of the current body, or retargeted from any other biped."""
 
-from __future__ import annotations
-
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable

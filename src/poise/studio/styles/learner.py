@@ -1,7 +1,5 @@
 """The style learner: clips are read, retargeted and learned in the background."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from numbers import Real
 from pathlib import Path

@@ -7,8 +7,6 @@ two comparable on average: without it the slider would have most of its effect n
 only, at 1 the style only.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

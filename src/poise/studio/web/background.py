@@ -1,7 +1,5 @@
 """Background tasks: one at a time, in its own thread, with progress and cancellation."""
 
-from __future__ import annotations
-
 import threading
 import traceback
 from collections.abc import Callable

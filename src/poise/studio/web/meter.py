@@ -1,7 +1,5 @@
 """Timings of the last frames: solve time, frame rate, and delay from mouse event to pose."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

@@ -1,7 +1,5 @@
 """Rate limiting of function calls."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

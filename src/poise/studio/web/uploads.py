@@ -4,8 +4,6 @@ Each is read from its own folder, which is deleted when another body is opened. 
 folder, and only if it is within the limits.
 """
 
-from __future__ import annotations
-
 import io
 import shutil
 import warnings

@@ -11,8 +11,6 @@ poses, one answer of each is chosen over the whole clip by dynamic programming, 
 A leg is solved in the same way if it misses its goals by far, such as that of a body that kneels on one leg and sits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The largest speed of hinges: a change of branch, or a push of a limit, takes a few frames instead of one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ is much better, the arm moves there no faster than its motors, and meanwhile has
 until its targets have turned: they may be out of range.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

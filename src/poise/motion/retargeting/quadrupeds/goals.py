@@ -1,7 +1,5 @@
 """The goals that transfer the motion of a quadruped to another one (`legs`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

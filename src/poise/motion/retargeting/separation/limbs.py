@@ -1,7 +1,5 @@
 """The limbs that move out of collisions, and the pairs of parts that they move."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np
