@@ -10,6 +10,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.answers.lazy_poses import Poses
 from poise.arrays import Floats
@@ -93,10 +94,11 @@ class Answers(Sequence["Solution"]):
     """The poses of a target inside the limits, nearest to the start first.
 
     Six joints, or two parallel hinges: every branch once. Of poses that differ by whole turns, only the one nearest to
-    the start is listed, unless `turns` was requested. Seven joints: the nearest pose of each arc, and samples along it.
+    the start is listed, unless `turns` was requested. Seven joints: the nearest pose of each arc, and samples along it;
+    of general joints, which have no arcs, every branch at values of the joint that is held. That is never complete.
 
     Attributes:
-        family: The family whose closed form listed them.
+        family: The family of the chain.
         arcs: Every interval of the free joint, for each branch, that keeps all joints inside; empty for six joints.
         complete: Whether the list is proved to contain every branch, or every arc. False if two branches are so close,
             or a joint is so close to its limit, that rounding decides, and if there may be a pose farther than 1e-4 rad
@@ -122,21 +124,38 @@ class Answers(Sequence["Solution"]):
         self._excluded = excluded
         self._at = at
         self._again = again
+        self._every: Sequence[Solution] = ()  # those that were filtered
 
     def __reduce__(self) -> tuple[Callable[..., Answers], tuple[object, ...]]:
         if self._again is None:
             raise TypeError("these answers cannot be computed again; pickle those of solve_all.")
         return self._again
 
-    def change(self, change: Callable[[Sequence[Solution]], Sequence[Solution]]) -> Answers:
-        """Return the same answers with other poses, computed by a function on first access."""
+    def change(self, change: Callable[[Floats], Floats]) -> Answers:
+        """Return the same answers with other poses, (k, nq), computed by a function on first access."""
 
         def list_changed() -> tuple[Sequence[Solution], bool]:
-            return change(self._solutions), self.complete
+            poses = self._solutions
+            assert isinstance(poses, Poses)
+            return Poses(poses.solve, change(poses.q), poses.solver), self.complete
 
-        return Answers(
-            self.family, list_changed, self._arcs, self._excluded, self._at, (Answers.change, (self, change))
-        )
+        again = (Answers.change, (self, change))
+        return Answers(self.family, list_changed, self._arcs, self._excluded, self._at, again)
+
+    def filter(self, keep: Callable[[Floats], NDArray[np.bool_]]) -> Answers:
+        """Return the answers that a function of poses, (k, nq), keeps; on arcs there may be others between them."""
+
+        def list_kept() -> tuple[Sequence[Solution], bool]:
+            kept = self.change(lambda q: q[keep(q)])._solutions
+            return kept, self.complete and not (self.family.free and len(self))
+
+        def keep_at(angle: float) -> list[Solution]:
+            return [one for one in self.at(angle) if keep(one.q[None])[0]]
+
+        at = None if self._at is None else keep_at
+        out = Answers(self.family, list_kept, self._arcs, self._excluded, at, (Answers.filter, (self, keep)))
+        out._every = self
+        return out
 
     @cached_property
     def _listed(self) -> tuple[Sequence[Solution], bool]:
@@ -190,6 +209,8 @@ class Answers(Sequence["Solution"]):
         """Return the reason for an empty list: the joint that excludes each branch, and its excess. "" if not empty."""
         if self._solutions:
             return ""
+        if len(self._every):
+            return f"None of the {len(self._every)} poses that reach the transform keeps the limits."
         excluded = self.excluded
         if not excluded and not self.complete:
             return "No branch was found, and it is not proved that none exists."
@@ -212,7 +233,7 @@ class Answers(Sequence["Solution"]):
         return len(self._solutions)
 
     def __repr__(self) -> str:
-        arcs = f", {len(self.arcs)} arcs" if self.family.free else ""
+        arcs = f", {len(self.arcs)} arcs" if self.arcs else ""
         return f"<Answers: {len(self)}{arcs}, {'complete' if self.complete else 'perhaps not all'}>"
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""solve_all: every pose of a transform, by the closed form of the chain's family (or see general_chain.py).
+"""solve_all: every pose of a transform, by the closed form of the chain's family, or by general_chain.py without one.
 
 Six joints have at most eight branches (families.h), each an isolated pose. Seven joints have a curve of poses for each
 branch: the range of the free joint is divided into cells until a branch is excluded or inside its ranges everywhere in
@@ -6,45 +6,44 @@ a cell; cells inside are joined to arcs. A search refines every pose on the mode
 and poses are computed on first access.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.answers.answers import Answers, BranchArc, Excluded
-from poise.answers.general_chain import GeneralChainQuery, list_general_answers
-from poise.answers.lazy_poses import Poses
+from poise.answers.general_chain import GeneralChainQuery
+from poise.answers.lazy_poses import PoseQuery, Poses
+from poise.arguments import check_whole
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Goal
 from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
+from poise.limits import Clearance
 from poise.model import Model
-from poise.model.chain import Axis, placement
-from poise.model.family import Family
+from poise.model.chain import Axis
 from poise.model.memo import MemoTable
 from poise.native import core
 from poise.reach.bounds import fixes_the_frame
-from poise.reach.closed_forms import ClosedGoal, find_closed_form, read_values
-from poise.reach.guesses import Guesses, find_guesses
+from poise.reach.chain_poses import ChainPoses, find_chain, find_poses
+from poise.reach.closed_forms import ClosedGoal, read_values
 from poise.reach.turns import list_turned
 from poise.reach.two_links import find_two_links
 from poise.solvers.one_call import check_start
-from poise.solvers.options import Options, check_whole, keep_joints
+from poise.solvers.options import MOST, Options, keep_joints
 from poise.solvers.proofs import find_freedom
-from poise.solvers.solution import Solution, make_solution
+from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 from poise.solvers.starts import read_start
 from poise.solvers.table import may_move
 
 __all__ = ["solve_all"]
 
-LISTED = MemoTable[Hashable, tuple[Options, ClosedGoal | tuple[Family, Guesses]]]("closed forms of prepared problems")
+LISTED = MemoTable[Hashable, tuple[Options, ClosedGoal | ChainPoses]]("closed forms of prepared problems")
 FINEST = 1e-6  # width of the cells that contain an arc's end [rad, or a tenth of the chain]
 MOST_CELLS = 40000
 MOST_SAMPLES = 10_000  # along one arc: takes a second or two, and some megabytes
@@ -56,10 +55,11 @@ def solve_all(
     start: ArrayLike | Pose | None = None,
     *,
     joints: Sequence[str] | None = None,
+    limits: Sequence[Clearance] | Clearance = (),
     samples: int = 16,
     turns: bool = False,
 ) -> Answers:
-    """Find every pose inside the limits that brings a frame to a transform; for six revolute joints or a known family.
+    """Find every pose inside the limits that brings a frame to a transform, for chains of six and seven joints.
 
     A chain of two parallel hinges, such as a planar arm of two links, takes a position.
 
@@ -72,16 +72,23 @@ def solve_all(
         start: Answers are sorted by their distance from it; joints that may not move keep its values (default: the rest
             pose).
         joints: The only joints that may move (default: all but locked ones).
-        samples: The number of poses along each arc, for chains with seven joints; at most 10,000.
+        limits: List only poses that keep each `Clearance`. Of seven joints, the poses that would be listed without it.
+        samples: The number of poses along each arc, for chains with seven joints; of general seven joints, the number
+            of values of the held one. At most 10,000.
         turns: List poses that differ by whole turns separately; otherwise only the one nearest to the start.
 
     Returns:
         The Answers. `model.family(frame)` returns the family of a chain.
 
     Raises:
-        InvalidValue: The goal is not a full transform, or the chain has no closed form; or `turns` is true and a joint
-            without limits has infinitely many turns.
+        InvalidValue: The goal is not a full transform, or its chain's poses cannot be listed; or `turns` is true and a
+            joint without limits has infinitely many turns; or a limit is not a `Clearance`.
     """
+    if limits := [limits] if isinstance(limits, Clearance) else list(limits):
+        if not all(isinstance(limit, Clearance) for limit in limits):
+            raise InvalidValue(f"limits is {limits!r}; solve_all keeps the joint ranges and each Clearance, no others.")
+        every = solve_all(model, goal, start, joints=joints, samples=samples, turns=turns)
+        return every.filter(partial(find_clear, model, limits))
     if turns:
         return add_turns(solve_all(model, goal, start, joints=joints, samples=samples), model, start)
     if isinstance(samples, (int, np.integer)) and samples > MOST_SAMPLES:
@@ -89,46 +96,49 @@ def solve_all(
             f"samples is {samples}; an arc is sampled at most {MOST_SAMPLES} times. For a pose at any value of the "
             "free joint type: answers.at(angle)."
         )
-    check_whole("samples", samples, 1)
+    check_whole(samples, "samples", 1, MOST)
     check_start(model, start)
     given: dict[str, Any] = {"joints": keep_joints(joints), "restarts": 0}
     solver, rows, key = Solver.read_problem(model, goal, given)
     begin = read_start(solver.model, start)
-    again = (repeat, (model, goal, begin, given["joints"], samples))
+    again = (partial(solve_all, joints=given["joints"], samples=samples), (model, goal, begin))
     kept = model.memo.entries(LISTED).get(key)
     closed = find_closed(solver, goal, rows, key, begin) if kept is None else kept[1]
-    if not isinstance(closed, ClosedGoal):
-        family, guesses = closed
-        T = placement(rows[0][1].target[:9].reshape(3, 3), rows[0][1].target[9:12])
-        return list_general_answers(
-            GeneralChainQuery(model, goal, given["joints"], family, guesses, T, begin, samples), again
-        )
-    query = ClosedFormQuery(solver, key, closed, rows[0][1].target, begin, again)
-    return query.list_branches() if query.free is None else query.list_arcs(query.free, samples)
+    asked = solver, key, rows[0][1].target, begin, again
+    if isinstance(closed, ChainPoses):
+        return GeneralChainQuery(*asked, closed, samples).list_answers()
+    query = ClosedFormQuery(*asked, closed)
+    if query.free is not None:
+        return query.list_arcs(query.free, samples)
 
+    def list_all() -> tuple[Poses, bool]:
+        """List the poses of the closed form; if its axes are off and these may not be all, those of general joints."""
+        found = query.list_poses()
+        if found[1] or not (closed.family.turn_error or closed.family.point_error):
+            return found
+        chain = find_chain(model, rows[0][1], find_freedom(model, solver.options, begin, True), closed.family)
+        every = GeneralChainQuery(*asked, chain, samples).list_branches()
+        return every if every[1] else found
 
-def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None, samples: int) -> Answers:
-    """Restore answers from a pickle; the same query gives identical answers."""
-    return solve_all(model, goal, start, joints=joints, samples=samples)
+    return Answers(closed.family, list_all, tuple, partial(query.exclude, [0.0]), None, again)
 
 
 def add_turns(answers: Answers, model: Model, start: ArrayLike | Pose | None) -> Answers:
     """Return answers with all whole turns of the chain's joints, nearest to the start first."""
     begin, moves = read_start(model, start), may_move(model, answers.family.joints)
     list_turned(model, begin[None], begin, moves)  # raises now if a joint turns without end
-    return answers.change(partial(turn_poses, model, begin, moves))
+    return answers.change(partial(list_turned, model, start=begin, moves=moves))
 
 
-def turn_poses(model: Model, start: Floats, moves: NDArray[np.bool_], poses: Sequence[Solution]) -> Poses:
-    """Return listed poses with all whole turns."""
-    assert isinstance(poses, Poses)
-    return Poses(poses.solve, list_turned(model, poses.q, start, moves), poses.solver)
+def find_clear(model: Model, limits: Sequence[Clearance], q: Floats) -> NDArray[np.bool_]:
+    """Return whether the gaps of poses (k, nq) are at least each limit's distance."""
+    return np.asarray(np.all([limit.measure_gap(model, q) >= limit.distance for limit in limits], axis=0))
 
 
 def find_closed(
     solver: Solver, goal: Goal, rows: Sequence[tuple[str, GoalRows]], key: Any, start: Floats
-) -> ClosedGoal | tuple[Family, Guesses]:
-    """Return the closed form of a goal, or its family and guesses if it has none.
+) -> ClosedGoal | ChainPoses:
+    """Return the closed form of a goal, or its guesses if it has none.
 
     The result is cached with the problem unless it depends on a joint that may not move.
 
@@ -143,48 +153,24 @@ def find_closed(
             f"solve_all takes one Reach of a whole transform in the world (of a position if two parallel hinges move "
             f"the frame), not {goal!r}; for other goals type: solve(model, goals, solutions=8)."
         )
-    row = rows[0][1]
-    closed = find_closed_form(model, row, freedom)
-    family = closed.family if isinstance(closed, ClosedGoal) else closed
-    guesses = None if family is None else find_guesses(model, family, tuple(row.point.tolist()), freedom)
-    if isinstance(closed, ClosedGoal) and guesses is None:
-        found: ClosedGoal | tuple[Family, Guesses] = closed
-    elif family is not None and guesses is not None:
-        found = family, guesses
-    else:
-        raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
+    found = find_poses(model, rows[0][1], freedom)
+    if not isinstance(found, (ClosedGoal, ChainPoses)):
+        raise InvalidValue(f"solve_all: {found} Type: solve(model, goal, solutions=8).")
     if key is not None and freedom.q is None:
         model.memo.put(LISTED, key, (solver.options, found))  # keeps the options of the key alive
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedFormQuery:
-    """IK of a chain with a closed form: the solver and its key, the closed form, the target, the start.
+class ClosedFormQuery(PoseQuery):
+    """IK of a chain with a closed form."""
 
-    `again` is a function with its arguments that repeats the query.
-    """
-
-    solver: Solver
-    key: Any
     closed: ClosedGoal
-    target: Floats
-    start: Floats
-    again: tuple[Callable[..., Answers], tuple[Any, ...]]
 
     @property
     def free(self) -> Axis | None:
         """The free joint of a seven-joint chain; None for six joints."""
         return None if self.closed.free is None else self.closed.axes[self.closed.free]
-
-    def solve(self, q: Floats) -> Solution:
-        """Return the solution at an answer's pose."""
-        answer = self.solver.use_problem(self.key, lambda native: native.solve(q, self.target))
-        return make_solution(self.solver, answer, self.solver.targets)
-
-    def pose(self, found: core.PoseList) -> Poses:
-        """Return poses as solutions."""
-        return Poses(self.solve, found.q, self.solver if found.settled else None)
 
     def near(self, values: Sequence[float] | Floats, inside: bool) -> Any:
         """Return a row for every branch at values of the free joint; see `ClosedForm.near`."""
@@ -221,20 +207,13 @@ class ClosedFormQuery:
 
     # -------------------------------------------------------------------------------------------- six joints
 
-    def list_branches(self) -> Answers:
-        """Return the answers of a six-joint chain: every branch."""
-
-        def list_poses() -> tuple[Poses, bool]:
-            closed = self.closed
-            found = self.solver.use_problem(
-                self.key, lambda native: native.list_branches(closed.form, closed.reading, self.start, self.target)
-            )
-            return self.pose(found), found.complete
-
-        def exclude() -> tuple[Excluded, ...]:
-            return self.exclude([0.0])
-
-        return Answers(self.closed.family, list_poses, tuple, exclude, None, self.again)
+    def list_poses(self) -> tuple[Poses, bool]:
+        """Return the poses of every branch of a six-joint chain, and whether these are certainly all."""
+        closed = self.closed
+        found = self.solver.use_problem(
+            self.key, lambda native: native.list_branches(closed.form, closed.reading, self.start, self.target)
+        )
+        return self.pose(found), found.complete
 
     # -------------------------------------------------------------------------------------------- seven joints
 
@@ -242,12 +221,9 @@ class ClosedFormQuery:
         """Return the answers of a seven-joint chain: the arcs, the nearest pose of each, and samples along it."""
         closed = self.closed
 
-        found_arcs: list[core.ArcList] = []
-
+        @cache
         def find_arcs() -> core.ArcList:
-            if not found_arcs:
-                found_arcs.extend(closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS))
-            return found_arcs[0]
+            return closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS)[0]
 
         def list_poses() -> tuple[Poses, bool]:
             arcs = find_arcs()
@@ -266,10 +242,7 @@ class ClosedFormQuery:
         def name_arcs() -> tuple[BranchArc, ...]:
             return tuple(BranchArc.read(arc, free) for arc in find_arcs().arcs)
 
-        def solve_at(angle: float) -> list[Solution]:
-            return self.solve_at(free, angle)
-
-        return Answers(closed.family, list_poses, name_arcs, exclude, solve_at, self.again)
+        return Answers(closed.family, list_poses, name_arcs, exclude, partial(self.solve_at, free), self.again)
 
     def solve_at(self, free: Axis, angle: float) -> list[Solution]:
         """Return one solution for each branch at a value of the free joint."""

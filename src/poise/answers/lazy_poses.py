@@ -5,7 +5,8 @@ A listed pose is known to reach. Its errors, its cost and its active limits are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, cast, overload
 
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from poise.native import core
     from poise.native.answer import Answer
     from poise.solvers.solver import Solver
 
-__all__ = ["ListedSolution", "Poses"]
+__all__ = ["ListedSolution", "PoseQuery", "Poses"]
 
 
 class Poses(Sequence[Solution]):
@@ -64,6 +66,29 @@ class Poses(Sequence[Solution]):
 
     def __len__(self) -> int:
         return len(self.q)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PoseQuery:
+    """All poses of a transform: the solver and its key, the target, the start.
+
+    `again` is a function with its arguments that repeats the query.
+    """
+
+    solver: Solver
+    key: Hashable
+    target: NDArray[np.float64]
+    start: NDArray[np.float64]
+    again: tuple[Callable[..., Any], tuple[Any, ...]]
+
+    def solve(self, q: NDArray[np.float64]) -> Solution:
+        """Return the solution at an answer's pose."""
+        answer = self.solver.use_problem(self.key, lambda native: native.solve(q, self.target))
+        return make_solution(self.solver, answer, self.solver.targets)
+
+    def pose(self, found: core.PoseList) -> Poses:
+        """Return poses as solutions."""
+        return Poses(self.solve, found.q, self.solver if found.settled else None)
 
 
 class ListedSolution(Solution):

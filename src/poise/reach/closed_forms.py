@@ -24,10 +24,12 @@ __all__ = [
     "ClosedGoal",
     "family_table",
     "find_closed_form",
+    "make_axis_table",
     "make_branch_table",
     "make_closed_tables",
     "make_sampled_table",
     "place_values",
+    "read_axes",
     "read_values",
 ]
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from poise.arrays import Floats, Indices
 from poise.goals.goal import POSITION, GoalRows
-from poise.model.family import TWO_LINKS, Family, find_family
+from poise.model.family import TWO_LINKS, find_family
 from poise.native import core
 from poise.reach.bounds import Freedom, asks_for_a_place
-from poise.reach.guesses import Guesses
+from poise.reach.chain_poses import ChainPoses
 
 if TYPE_CHECKING:
     from poise.model import Model
@@ -27,13 +27,16 @@ MEET = 1e-6  # rad: with a smaller elbow angle the two branches count as one; of
 ROUNDING = 1e-12  # of the cosine of the elbow angle
 
 
-class TwoLinks(Guesses):
-    """The poses of two parallel hinges, for a position; unlike other guesses they are exact."""
+class TwoLinks(ChainPoses):
+    """The poses of two parallel hinges, for a position."""
 
-    def find(self, T: Floats, values: Floats | None = None, branch: int | None = None) -> tuple[Indices, Floats]:
-        """Return the poses of places (n, 4, 4): the index of the place (k,), and joint values (k, 2)."""
+    is_exact = True
+
+    def find_poses(self, T: Floats, values: Floats, exclude: bool = True) -> tuple[Indices, Floats, list[bool]]:
+        """Return the poses of places (n, 4, 4); they are all, unless the two coincide."""
         found = [self.find_values(one[:3, 3]) for one in T]
-        return np.repeat(np.arange(len(T)), [len(one) for one in found]), np.concatenate(found)
+        rows = np.repeat(np.arange(len(T)), [len(one) for one in found])
+        return rows, np.concatenate(found), [len(one) != 1 for one in found]
 
     def find_values(self, place: Floats) -> Floats:
         """Return the joint values of a place, (0 to 2, 2)."""
@@ -58,12 +61,8 @@ class TwoLinks(Guesses):
             return None
         return float(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
-    def lists_all(self, T: Floats) -> bool:
-        """Return whether `find` lists every pose of a place: the two do not coincide."""
-        return len(self.find_values(T[:3, 3])) != 1
 
-
-def find_two_links(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Family, TwoLinks] | None:
+def find_two_links(model: Model, goal: GoalRows, freedom: Freedom) -> TwoLinks | None:
     """Return the poses of a position goal on two parallel hinges, or None for other goals and chains."""
     if goal.op != POSITION or not asks_for_a_place(goal) or goal.base is not None:
         return None
@@ -71,5 +70,5 @@ def find_two_links(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Fami
     family = find_family(model, str(goal.frame), np.frombuffer(freedom.moves, dtype=bool), q, limited=freedom.limited)
     if family.name != TWO_LINKS:
         return None
-    links = TwoLinks(family, goal.point)
-    return (family, links) if links.axes[1].from_axis(links.tip) > MEET * links.unit else None
+    links = TwoLinks(model, family, goal.point)
+    return links if links.axes[1].from_axis(links.tip) > MEET * links.unit else None

@@ -3,8 +3,9 @@
 //
 // The range of a free joint is divided into cells. In a cell the free joint is known within half the cell, which is one
 // more error of the transform of the other six. A cell in which every branch is excluded has no pose; any other cell is
-// divided. If no cell is left, there is no pose. Here one thread processes cell after cell; cells.h has the same for a
-// team of threads.
+// divided. If no cell is left, none exists. Cells as narrow as the tolerances come first: in a sixteenth of such a
+// cell the tolerances matter more than its width, and if it is open nothing will be proved. Here one thread processes cell
+// after cell; cells.h has the same for a team of threads.
 #pragma once
 #include "kernels/closed/question.h"
 
@@ -47,32 +48,6 @@ POISE_LARGE_FN Verdict look_at_cell(const FamilyQuestion<T>& question, T at, T h
   return worth && find_left(question, at, T(0), 1, true, out) ? Verdict::FOUND : Verdict::OPEN;
 }
 
-// Tests an open cell as narrow as the tolerances in parts, one after another, down to a sixteenth: then the tolerances
-// matter more than its width, and if such a part is open nothing will be proved.
-template <class T> POISE_LARGE_FN Verdict look_closer(const FamilyQuestion<T>& question, T at, T half, T* out) {
-  constexpr int deepest = 4, most_looks = 2 << deepest;
-  int level = 1;
-  unsigned part = 0;  // index at this level, from the left
-  for (int look = 0; look < most_looks; ++look) {
-    const T width = half / T(1 << level);
-    const Verdict verdict = look_at_cell(question, at - half + T(2u * part + 1u) * width, width, width, out);
-    if (verdict == Verdict::FOUND || (verdict == Verdict::OPEN && level == deepest)) return verdict;
-    if (verdict == Verdict::OPEN) {
-      ++level;
-      part *= 2u;
-      continue;
-    }
-    ++part;
-    // ends: one level less each time
-    while (level > 0 && part % 2u == 0u) {
-      part /= 2u;
-      --level;
-    }
-    if (level == 0) return Verdict::PROVED;
-  }
-  return Verdict::OPEN;
-}
-
 // the number of first cells for a scan: about `most`, or of that width
 template <class T>
 POISE_FN int first_cells(const FamilySpec<T>& spec, const FamilyScan<T>& scan, int most = 16, double width = 0.36) {
@@ -85,7 +60,7 @@ POISE_FN int first_cells(const FamilySpec<T>& spec, const FamilyScan<T>& scan, i
 // cells.
 template <class T> POISE_LARGE_FN Verdict decide(const FamilySpec<T>& spec, const FamilyTarget<T>& target,
                                                  int most_cells, T* out, int& cells) {
-  constexpr int ring = 512;  // remaining cells, widest first
+  constexpr int ring = 512;  // remaining cells
   const FamilyQuestion<T> question = question_of(spec, target);
   cells = 1;
   if (spec.free_joint == FREE_NONE) return look_at_cell(question, T(0), T(0), T(0), out);
@@ -98,37 +73,20 @@ template <class T> POISE_LARGE_FN Verdict decide(const FamilySpec<T>& spec, cons
   while (count < 32 && cell_of(scan, wanted, count, at[count], width[count])) ++count;
   for (cells = 0; count > 0 && cells < most_cells; ++cells) {
     const T u = at[next], w = width[next];
+    const bool narrow = w <= finest, last = w <= T(0.0625) * finest || count + 1 > ring;
+    const Verdict verdict = look_at_cell(question, u, w, narrow || last ? w : T(-1), out);
+    if (verdict == Verdict::FOUND || (last && verdict == Verdict::OPEN)) return verdict;
     next = (next + 1) % ring;
     --count;
-    const bool last = w <= finest || count + 2 > ring;
-    Verdict verdict = look_at_cell(question, u, w, last ? w : T(-1), out);
-    if (last && verdict == Verdict::OPEN) verdict = look_closer(question, u, w, out);
-    if (verdict == Verdict::FOUND || (last && verdict == Verdict::OPEN)) return verdict;
     for (int side = 0; side < 2 && verdict == Verdict::OPEN; ++side) {
-      const int to = (next + count++) % ring;
+      if (narrow) next = (next + ring - 1) % ring;
+      const int to = narrow ? next : (next + count) % ring;
       at[to] = u + T(side ? 0.5 : -0.5) * w;
       width[to] = T(0.5) * w;
+      ++count;
     }
   }
   return count == 0 ? Verdict::PROVED : Verdict::OPEN;
-}
-
-// For a cell: the branches that are not excluded in it, and those that exist and are inside the ranges everywhere in
-// it.
-struct CellBranches { unsigned open, full; };
-
-template <class T>
-POISE_LARGE_FN CellBranches branches_of_cell(const FamilyQuestion<T>& question, T at, T half, unsigned wanted) {
-  CellBranches out{0u, 0u};
-  const FamilyAsked<T> asked = ask_of(question, at, half);
-  walk_branches(question.spec.chain, asked, 1, wanted, [&](const FamilyLeaf<T>& leaf) {
-    bool inside = leaf.certain;
-    for (int j = 0; j < 6; ++j) inside = inside && surely_inside(question.spec.chain.axes[j], leaf.turn[j]);
-    out.open |= 1u << leaf.branch;
-    out.full |= inside ? 1u << leaf.branch : 0u;
-    return false;
-  });
-  return out;
 }
 
 }  // namespace poise

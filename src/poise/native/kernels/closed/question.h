@@ -98,19 +98,7 @@ template <class T> POISE_LARGE_FN void motion_of(const FamilyQuestion<T>& questi
     for (int i = 0; i < 3; ++i) p[i] = value * free.h[i];
     return;
   }
-  T s, c;
-  sine_cosine(value, s, c);
-  const T* h = free.h;
-  const T rest = T(1) - c;
-  for (int i = 0; i < 3; ++i) {
-    for (int k = 0; k < 3; ++k) R[3 * i + k] = rest * h[i] * h[k] + (i == k ? c : T(0));
-  }
-  R[1] -= s * h[2];
-  R[2] += s * h[1];
-  R[3] += s * h[2];
-  R[5] -= s * h[0];
-  R[6] -= s * h[1];
-  R[7] += s * h[0];
+  rotation_about(free.h, value, R);
   rotate(R, free.p, p);
   difference_of(free.p, p, p);
 }

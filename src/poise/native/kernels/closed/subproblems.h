@@ -206,9 +206,6 @@ template <class S> POISE_FN Line<S> height_line(const S* h, const S* k, const S*
   const S along = dot(h, k) * dot(k, p), c = d - along;
   return line_of(dot(h, p) - along, dot(h, n), c, c - error, c + error);
 }
-template <class S> POISE_FN TwoTurns<S> turn_to_height(const S* h, const S* k, const S* p, S d, S error) {
-  return turns_of(height_line(h, k, p, d, error));
-}
 
 // Subproblem 3: the rotations about k that bring p to the distance d from q, for any d from `near` to `far`. If the
 // distance is much smaller than p and q, rounding of the terms exceeds the error of the equation: it is added.
@@ -220,9 +217,6 @@ template <class S> POISE_FN Line<S> distance_line(const S* k, const S* p, const 
   const S lost = S(T(sizeof(T) == 8 ? 1e-14 : 4e-6)) * sum;
   return line_of(dot(q, p) - along, dot(q, n), half * (sum - d * d) - along, half * (sum - far * far) - along - lost,
                  half * (sum - near * near) - along + lost);
-}
-template <class S> POISE_FN TwoTurns<S> turn_to_distance(const S* k, const S* p, const S* q, S d, S error) {
-  return turns_of(distance_line(k, p, q, d, maximum(d - error, S(real_t<S>(0))), d + error));
 }
 
 // The slides along the unit vector k that bring p to the distance d from q, d with an error of at most `error`.
@@ -246,36 +240,6 @@ template <class S> POISE_FN TwoTurns<S> slide_to_distance(const S* k, const S* p
   out.least = least;
   out.widest = widest;
   return out;
-}
-
-// Subproblem 2: R(k1, first) R(k2, second) p = q, two answers; p and q have errors. `second` has its own equation.
-template <class S>
-POISE_FN Line<S> second_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
-  return height_line(k1, k2, p, dot(k1, q), p_error + q_error);
-}
-
-// The first rotation, by its own equation, k2 . R(-k1) q = k2 . p, whose bound does not depend on the second. R(k2,
-// second) p = R(-k1, first) q lies on one side of the plane of k1 and k2; in both equations the first of the two
-// answers is on the side of k1 x k2, so answers with the same index belong together. With uncertain inputs this holds
-// if both equations keep their answers apart.
-template <class S>
-POISE_FN Line<S> direct_first_turn(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
-  const S back[3] = {S(real_t<S>(0)) - k1[0], S(real_t<S>(0)) - k1[1], S(real_t<S>(0)) - k1[2]};
-  return height_line(k2, back, q, dot(k2, p), p_error + q_error);
-}
-
-// The first rotation once the second is known; `direct` is the same by its own equation, and is used if its bound is
-// tighter and `apart` says that both belong together.
-template <class S> POISE_FN Known<S> first_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error,
-                                                     S q_error, const Known<S>& second, const Known<S>& direct,
-                                                     mask_t<S> apart) {
-  S side[3], turned[3];
-  across(k2, p, side);
-  turn_about(k2, second.at, p, turned);
-  const Known<S> onto = turn_onto(k1, turned, q, p_error + second.slack * norm(side), q_error);
-  const mask_t<S> better = apart & (direct.slack < onto.slack);
-  return {select(better, direct.at, onto.at), select(better, direct.slack, onto.slack),
-          select(better, direct.sine, onto.sine), select(better, direct.cosine, onto.cosine)};
 }
 
 }  // namespace poise
