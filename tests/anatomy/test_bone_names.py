@@ -1,7 +1,5 @@
 """Bone names to roles: the tables, prefixes and spellings, words, trees that contradict a name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import pytest
 import poise
 from poise.anatomy.bone_names.matcher import find_bone_roles, find_roles
 from poise.anatomy.bone_names.schemes import CORE, SCHEMES, Scheme
+from poise.anatomy.bone_names.words import find_word_roles
 from poise.files.source import Source
 from poise.formats.roles import give_roles
 from poise.model import ModelBuilder
@@ -119,6 +118,7 @@ def test_a_robot_is_read_word_by_word() -> None:
     assert report.roles["foot_l"] == "left_ankle_roll_link"
     assert report.roles["hip_r"] == "right_hip_pitch_link"  # the outermost
     assert report.roles["hand_l"] == "left_wrist_link"
+    assert [find_word_roles(name)[0] for name in ("lshin", "RForearm")] == [("knee_l",), ("elbow_r",)]
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5e", "iiwa14", "snake100", "planar3"])

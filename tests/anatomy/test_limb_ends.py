@@ -1,7 +1,5 @@
 """Ends of limbs, and what copies of a model keep."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -40,13 +38,13 @@ def write_leg(name: str, place: tuple[float, float], geom: str) -> str:
       </body></body>"""
 
 
-def make_dog(folder: Path, geom: str, marks: tuple[str, ...] = ("",) * 4) -> Model:
+def make_dog(folder: Path, geom: str, marks: tuple[str, ...] = ("",) * 4, height: float = 0.42) -> Model:
     """Return a dog whose names mean nothing; `marks` are the names of its last geoms."""
     named = [f'name="{mark}" {geom}' if mark else geom for mark in marks]
     legs = "".join(write_leg(n, at, g) for n, at, g in zip(SCRAMBLED, LEGS.values(), named, strict=True))
     head = '<body name="hod" pos=".35 0 .1"><joint axis="0 1 0" range="-60 60"/><geom type="sphere" size=".05"/></body>'
-    trunk = f'<body name="trunk" pos="0 0 .42"><freejoint/><geom type="box" size=".25 .1 .05"/>{head}{legs}</body>'
-    return load(folder, trunk)
+    inner = f'<freejoint/><geom type="box" size=".25 .1 .05"/>{head}{legs}'
+    return load(folder, f'<body name="origin"/><body name="trunk" pos="0 0 {height}">{inner}</body>')
 
 
 @pytest.mark.slow  # MuJoCo compiles in a process
@@ -80,6 +78,11 @@ def test_its_feet_are_planted_and_stay_while_the_trunk_moves(tmp_path: Path) -> 
 
 
 @pytest.mark.slow  # MuJoCo compiles in a process
+def test_the_origin_below_a_dog_is_not_its_ground(tmp_path: Path) -> None:
+    assert poise.roles(make_dog(tmp_path, SOLIDS["sphere"][0], height=0.8)).kind == "quadruped"
+
+
+@pytest.mark.slow  # MuJoCo compiles in a process
 def test_copies_keep_the_ends(tmp_path: Path) -> None:
     geom = SOLIDS["sphere"][0]
 
@@ -107,12 +110,15 @@ def write_chain(*parts: tuple[str, tuple[float, float, float], str, float]) -> s
 
 
 @pytest.mark.slow  # MuJoCo compiles in a process
-def test_a_hand_is_not_where_the_elbow_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("twist", [0.0, 0.06])  # m, from the elbow to a joint that turns the forearm; 0 for none
+def test_a_hand_is_not_where_the_elbow_is(tmp_path: Path, twist: float) -> None:
     limbs = ""
     for side, y in (("left", 1.0), ("right", -1.0)):
         shoulder, x, down = (f"{side}_a1", (0.0, 0.2 * y, 0.45), "0 1 0", 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, -0.35)
         arm = (f"{side}_a2", x, "1 0 0", 0.0), (f"{side}_a3", x, "0 0 1", 0.25)
-        limbs += write_chain(shoulder, *arm, (f"{side}_hand_link", (0.0, 0.0, -0.25), "0 1 0", 0.22))
+        fore = (f"{side}_hand_link", (0.0, 0.0, -0.25), "0 1 0", 0.0 if twist else 0.22)
+        yaw = (f"{side}_wrist_yaw", (0.0, 0.0, -twist), "0 0 1", 0.22 - twist)
+        limbs += write_chain(shoulder, *arm, fore, *([yaw] if twist else []))
         hip = (f"{side}_l1", (0.0, 0.1 * y, 0.0), "1 0 0", 0.0), (f"{side}_l2", x, "0 1 0", 0.35)
         limbs += write_chain(*hip, (f"{side}_shank", down, "0 1 0", 0.35), (f"{side}_foot", down, "0 1 0", 0.05))
     head = write_chain(("head", (0.0, 0.0, 0.6), "0 1 0", 0.0))
@@ -193,7 +199,7 @@ def test_a_tool_changes_no_role_and_no_sole(lying: Path) -> None:
 
 
 def write_arm(name: str, y: float) -> str:
-    """Return an arm on a table, like a UR: its upper arm is beside its shoulder, its flange twists."""
+    """Return an arm on a table, like a UR: its upper arm is next to its shoulder, its flange twists."""
     inner = '<body name="tool" pos="0 .09 0"><geom type="sphere" size=".02"/></body>'.replace("tool", f"{name}_tool")
     chain = (("flange", 0.0, 0.0, "0 1 0"), ("turn", 0.0, -0.1, "0 0 1"), ("wrist", 0.5, 0.0, "0 1 0"))
     for part, x, side, axis in (*chain, ("fore", 0.6, -0.1, "0 1 0"), ("upper", 0.0, 0.2, "0 1 0")):

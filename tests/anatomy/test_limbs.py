@@ -1,7 +1,5 @@
 """Limbs by shape: the middle joint, the foot and the hand, twist joints, wheels and forks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -157,3 +155,13 @@ def test_joints_in_a_line_are_straight() -> None:
     assert not is_straight(pair, pair[1].place + np.array([0.3, 0.0, 0.0]))
     assert not is_straight(pair[::-1], below)
     assert not is_straight(pair, pair[1].place)
+
+
+def test_an_ankle_at_its_knee_is_a_leg_too() -> None:
+    builder = poise.ModelBuilder("walker").add_joint("base", None, "free", offset=(0.0, 0.0, 1.0))
+    for side, y in (("l", 0.2), ("r", -0.2)):
+        for k, (below, axis) in enumerate((((0, y, 0), (0, 1, 0)), ((0, 0, -0.4), (0, 1, 0)), ((0, 0, 0), (1, 0, 0)))):
+            above = f"{side}{k - 1}" if k else "base"
+            builder.add_joint(f"{side}{k}", above, "revolute", offset=below, axis=axis, lower=0.0, upper=2.0)
+        builder.add_frame(f"{side}_end", f"{side}2", (0.0, 0.0, -0.4))
+    assert poise.roles(builder.build())["knee_l"] == "l1"

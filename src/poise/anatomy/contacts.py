@@ -13,8 +13,6 @@ its heel is behind the ankle by HEEL_SHARE of the distance to the toe (under the
 the lowest point. A palm is the middle of the hand, or of the part beyond the elbow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,12 +22,13 @@ from poise.anatomy.outlines import CORNERS, find_half_extent
 from poise.anatomy.parts import Body
 from poise.anatomy.stance_frames import stand_on
 from poise.arrays import Floats
-from poise.model import Box, Capsule, Sphere
-from poise.model.geometry.surfaces import read_points
+from poise.model import Box, Capsule, Mesh, Sphere
+from poise.model.geometry.surfaces import find_protruding, open_surfaces, read_vertices
 
-__all__ = ["FEET", "ContactPoint", "find_contacts", "find_touch", "map_into"]
+__all__ = ["FEET", "ContactPoint", "find_contacts", "find_touch", "list_points", "map_into"]
 
 SOLE_LAYER = 0.01  # relative to the body's height
+SEEN_LAYER = 0.0015  # relative to the body's height: of visual shapes of a foot that stand out of its collision shapes
 SOLE_EDGE = 0.15  # relative to the length of a sole: the depth of its front and rear edge
 HEEL_SHARE = 0.3
 MOST_TILT_COSINE = np.cos(np.radians(30.0))  # a flat box that is tilted less is a sole
@@ -81,10 +80,11 @@ def find_touch(body: Body, ahead: Floats, frame: str, toes: str | None) -> list[
     return list(FootSole(roles, body, body.owners, "", frame, ahead, body.tall).touch().values())
 
 
-def list_points(body: Body, frames: list[str]) -> tuple[Floats, str]:
+def list_points(body: Body, frames: list[str], layer: float = np.inf) -> tuple[Floats, str]:
     """List the points fixed to some frames, in world coordinates: of solids, else of meshes, else of the frames.
 
-    Visual solids are only used if none is for collision.
+    Visual shapes are only used if none is for collision, or if they stand out of those: then up to `layer` [m] above
+    the lowest point of those.
     """
     solids = []
     own = [shape for shape in body.model.shapes if shape.frame in frames]
@@ -98,11 +98,19 @@ def list_points(body: Body, frames: list[str]) -> tuple[Floats, str]:
             else:
                 ends = CORNERS * half @ T[:3, :3].T + T[:3, 3]
             solids.append(ends)
-    if solids:
-        return np.concatenate(solids), "shapes"
-    meshes = read_points(body.model, frames)
-    if meshes:
-        return np.concatenate([v @ body.places[f][:3, :3].T + body.places[f][:3, 3] for f, v in meshes.items()]), "mesh"
+    reader, found = open_surfaces(body.model), list(solids)
+    meshes = [] if solids else [each for each in own if each.use != "visual" and isinstance(each.shape, Mesh)]
+    for shape in (*meshes, *(shape for shape, _ in find_protruding(body.model, frames, reader))):
+        T, vertices = body.places[shape.frame], read_vertices(shape, reader)
+        points = np.zeros((0, 3)) if vertices is None else vertices @ T[:3, :3].T + T[:3, 3]
+        if shape.use == "visual" and any(
+            len(each) for each in found
+        ):  # round edges of what is drawn are above the sole
+            heights = points @ body.up
+            points = points[heights < float((np.concatenate(found) @ body.up).min()) + layer]
+        found.append(points)
+    if sum(map(len, found)):
+        return np.concatenate(found), "shapes" if solids else "mesh"
     return np.array([body.places[name][:3, 3] for name in frames]), "bones"
 
 
@@ -140,7 +148,7 @@ class FootSole:
         """Return the points of the sole, heel and toe first."""
         own = self.owners[self.frame]
         frames = [name for k in self.body.list_below(own) for name in self.body.parts[k].frames]
-        points, evidence = list_points(self.body, frames)
+        points, evidence = list_points(self.body, frames, SEEN_LAYER * self.tall)
         ahead = self.find_ahead()
         across = np.cross(self.body.up, ahead)
         heights = points @ self.body.up

@@ -4,8 +4,6 @@ Names of a known tool are used as they are. Names read word by word are used if 
 suggests; the joints of one hip or ankle are one place, and the shape gives the last of them. Sides follow the names.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 from poise.anatomy.bone_names.matcher import CORE, RoleReport
@@ -284,8 +282,9 @@ class Judge:
         return limb.chain.index(one) < limb.chain.index(other) and is_twist_hinge(upper, lower.place - upper.place)
 
     def is_at_middle(self, frame: str) -> bool:
-        """Return whether a hand or foot is by name the forearm or shin itself, whose frame is at the elbow or knee."""
+        """Return whether a hand or foot is by name the forearm or shin: at the elbow, the knee or a twist."""
         limb = self.limb
         if GROUPS.get(self.part) != "last" or limb is None or limb.middle is None:
             return False
-        return frame == self.shape.body.parts[limb.middle].frame
+        carriers = {end.frame for end in self.shape.ends if end.name == self.role}
+        return frame in {self.shape.body.parts[limb.middle].frame, *carriers}

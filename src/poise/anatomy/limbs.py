@@ -7,8 +7,6 @@ at the root none above them, joints of the wrist none below. A robot's hip may b
 the last of them carries the thigh. The same holds for its ankle and its wrist.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,7 +15,7 @@ import numpy as np
 from poise.anatomy.parts import Body, BodyPart
 from poise.arrays import Floats
 
-__all__ = ["LimbChain", "is_twist_hinge", "read_limb"]
+__all__ = ["LimbChain", "is_twist_hinge", "measure_distance", "read_limb"]
 
 LONGEST_BONE_RATIO = 1.35  # relative to the other bone of a limb
 STRAIGHT_COSINE = 0.985  # the cosine between two pieces of one bone
@@ -207,7 +205,7 @@ def find_last(parts: list[BodyPart], middle: int, upper: int, end: Floats) -> tu
         far = far[1:]
     if not far:
         tail = [i for i in range(middle + 1, len(parts)) if parts[i].turns]
-        return (tail[-1] if tail else None), None
+        return (tail[-1] if tail and not is_twist_hinge(parts[tail[-1]], end - parts[tail[-1]].place) else None), None
     bone = parts[far[-1]].place - at
     last = next((i for i in far if not is_twist_hinge(parts[i], bone)), far[0])
     group = [parts[last]]

@@ -3,8 +3,6 @@
 Up, forward and left are a right-handed triple: left = up x forward.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +77,7 @@ def find_ankle(body: Body, limb: LimbChain) -> Floats:
         for k in lower
         if measure_distance(body.parts[k].place, at) > ANKLE_SHARE * measure_distance(last, at)
     ]
-    return far[0]
+    return far[0] if far else last
 
 
 def vote_by_feet(body: Body, legs: list[LimbChain], ahead: Floats) -> float:

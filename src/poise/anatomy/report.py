@@ -1,7 +1,5 @@
 """Roles: the frames of a body's parts, with certainty and evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +10,7 @@ import numpy as np
 
 from poise.anatomy.bone_names.matcher import CORE
 from poise.anatomy.contacts import ContactPoint, find_contacts, find_touch
+from poise.anatomy.hands import Hand
 from poise.anatomy.parts import Body
 from poise.anatomy.stance_frames import stand_on
 from poise.arrays import Floats
@@ -50,13 +49,14 @@ class Roles(Mapping[str, str]):
 
     Attributes:
         model_name: The name of the body.
-        kind: "biped", "quadruped", "many legs", "two arms"; "" if the shape is none of them.
+        kind: "biped", "quadruped", "many legs", "two arms", "hand", "gripper"; "" if the shape is none of them.
         scheme: The tool whose bone names are used; "words" if names were read word by word, "" if they are unknown.
         found: All roles, the trunk first.
         notes: Remarks: parts without a frame of their own, wheels in place of legs.
         disagreements: Disagreements between names and shape, and the one that was followed.
         facing: The direction that the body faces, a unit vector in world coordinates, or None if unknown.
-        ends: The ends of limbs whose hand or foot has no frame, named by its role; `load` makes frames of them.
+        ends: The ends of limbs and fingers without a frame there, named by their roles; `load` makes frames of them.
+        hands: The hands and grippers: kind, side, palm and its axes, digits with bones and tips.
     """
 
     model_name: str
@@ -67,6 +67,7 @@ class Roles(Mapping[str, str]):
     disagreements: tuple[str, ...] = ()
     facing: tuple[float, float, float] | None = None
     ends: tuple[ContactPoint, ...] = ()
+    hands: tuple[Hand, ...] = ()
     _seen: Any = field(default=None, compare=False)  # its parts in the pose that was read
     _frames: dict[str, str] = field(init=False, compare=False, default_factory=dict)
 
@@ -149,6 +150,7 @@ class Roles(Mapping[str, str]):
         wide = max((len(role.role) for role in self.found), default=0)
         long = max((len(role.frame) for role in self.found), default=0)
         lines += [f"  {r.role:{wide}}  {r.frame:{long}}  {r.certainty:.2f}  {r.evidence}" for r in self.found]
+        lines += [f"  {hand}" for hand in self.hands]
         if self.missing and self.kind in ("biped", "two arms", ""):
             lines.append(f"  missing: {', '.join(self.missing)}")
         lines += [f"  note: {note}" for note in self.notes]

@@ -1,13 +1,10 @@
 """Roles by shape: the frame of each role, its certainty, and the reason."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from poise.anatomy.contacts import ContactPoint, map_into
-from poise.anatomy.digits import name_digits
+from poise.anatomy.contacts import ContactPoint, list_points, map_into
 from poise.anatomy.limbs import LimbChain
 from poise.anatomy.look_direction import Facing, find_facing
 from poise.anatomy.outlines import find_half_extent
@@ -21,6 +18,7 @@ from poise.model import Capsule, Shape, Sphere
 __all__ = ["NO_LEGS", "BodyShape", "Guess", "read_shape"]
 
 NO_LEGS = "it has no legs"
+TIP_SHARE = 0.05  # of the length of a part: depth of its tip
 LEAST_END = 0.4  # of the distance between the last joint and the upper bone: least distance of a foot from that joint
 
 
@@ -180,8 +178,6 @@ def name_joints(
             last = body.parts[limb.chain[-1]].frame
             notes.append(f"{end}_{side} has no frame of its own: nothing moves or is named beyond {last!r}")
             ends += find_end(body, limb, f"{end}_{side}")
-    elif kind == "arm":
-        found.update(name_digits(body, limb, side, 0.7 * sure))
     return found
 
 
@@ -200,18 +196,21 @@ def find_least_end(body: Body, limb: LimbChain) -> float:
 
 
 def find_end(body: Body, limb: LimbChain, role: str) -> list[ContactPoint]:
-    """Return the end of a limb without a frame there, if it is far from the last joint: of its solids, or its bones."""
+    """Return the end of a limb without a frame there, if it is far from the last joint: of solids, a mesh, or bones."""
     last = body.parts[limb.chain[-1]]
-    solids = [shape for shape in body.model.shapes if shape.frame in last.frames]
-    points = list_solid_ends(body, [shape for shape in solids if shape.use != "visual"] or solids)
-    points.sort(key=lambda point: -float(np.linalg.norm(point - last.place)))
-    for place, evidence in [*((point, "shapes") for point in points[:1]), (limb.end, "bones")]:
+    points, evidence = list_points(body, list(last.frames))
+    if evidence == "shapes":
+        solids = [shape for shape in body.model.shapes if shape.frame in last.frames]
+        points = list_solid_ends(body, [shape for shape in solids if shape.use != "visual"] or solids)
+    off = np.linalg.norm(points - last.place, axis=1)
+    tip = points[off >= (1.0 - TIP_SHARE) * off.max()].mean(axis=0)
+    for place, why in ((tip, evidence), (limb.end, "bones")):
         if float(np.linalg.norm(place - last.place)) > find_least_end(body, limb):
-            return [ContactPoint(role, last.frame, map_into(body, last.frame, place), evidence)]
+            return [ContactPoint(role, last.frame, map_into(body, last.frame, place), why)]
     return []
 
 
-def list_solid_ends(body: Body, shapes: list[Shape]) -> list[Floats]:
+def list_solid_ends(body: Body, shapes: list[Shape]) -> Floats:
     """List the middles of the sides of some solids; of round ones, the centres of their ends."""
     out: list[Floats] = []
     for shape in shapes:
@@ -219,4 +218,4 @@ def list_solid_ends(body: Body, shapes: list[Shape]) -> list[Floats]:
         if half is not None:
             round_by = shape.shape.radius if isinstance(shape.shape, (Sphere, Capsule)) else 0.0
             out += [T[:3, 3] + sign * (half[k] - round_by) * T[:3, k] for k in range(3) for sign in (-1.0, 1.0)]
-    return out
+    return np.array(out)

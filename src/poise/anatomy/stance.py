@@ -3,8 +3,6 @@
 The arms of a body without legs may hang down like legs; then only their names can distinguish them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -100,7 +98,7 @@ def list_detached_roots(body: Body, symmetry: BodySymmetry) -> set[int]:
     above = {k for pair in symmetry.pairs for k in body.list_above(pair.trunk)}
     if sum(body.parts[k].slides for k in above) < FLOATING_SLIDES:
         return set()
-    return {part.index for part in body.parts if part.parent < 0 and part.joint is None and len(part.frames) == 1}
+    return {part.index for part in body.parts if part.parent < 0 and part.joint is None}
 
 
 def find_lone_legs(body: Body, legs: list[Limbs], floor: float, height: float) -> tuple[int, ...]:
