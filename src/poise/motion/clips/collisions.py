@@ -4,8 +4,6 @@ A body with collision shapes is measured by their convex hulls (`poise.limits.co
 of `Clearance`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,11 +42,6 @@ class Collisions:
         """The flags of frames with a self-collision, (frames,)."""
         found: NDArray[np.bool_] = self.depths > 0.0
         return found
-
-    @property
-    def worst(self) -> int:
-        """The frame with the deepest self-collision."""
-        return int(np.argmax(self.depths))
 
 
 def find_collisions(clip: Motion) -> Collisions | None:

@@ -6,8 +6,6 @@ mean place of the point; contacts that still fail are released and reported. Kov
 cleanup for motion capture editing (2002), solve the same problem frame by frame.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -125,7 +123,7 @@ def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track
         far = max((errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger), default=0.0)
         last = not left or far <= MOST_RELEASE_ERROR * options.size
         most = HOLD_ERROR if last else MOST_RELEASE_ERROR
-        kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, options, most * options.size)
+        kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, options.limits, most * options.size)
         released += let_go
         ledger = replace(ledger, intervals=tuple(kept))
         if last:
@@ -294,7 +292,7 @@ def raise_point(frame: str, point: Place, floor: Floats, up: Floats, near: NDArr
 
 
 def part_held(
-    moved: Motion, ledger: Contacts, errors: dict[Key, Floats], options: LockOptions, most: float
+    moved: Motion, ledger: Contacts, errors: dict[Key, Floats], limits: Sequence[Limit], most: float
 ) -> tuple[list[Contact], list[Released]]:
     """Split contacts into ranges of frames that hold to within `most` [m], and released ranges with their reasons."""
     kept: list[Contact] = []
@@ -311,7 +309,7 @@ def part_held(
         for a, b in find_runs(~holds):
             piece = replace(contact, start=contact.start + a, end=contact.start + b)
             worst = contact.start + a + int(np.argmax(far[a:b]))
-            let_go.append(Released(piece, explain(moved, contact, float(far[a:b].max()), worst, options.limits)))
+            let_go.append(Released(piece, explain(moved, contact, float(far[a:b].max()), worst, limits)))
     return kept, let_go
 
 

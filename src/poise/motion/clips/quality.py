@@ -14,15 +14,12 @@ Contacts are those of the source, if one is given: contacts detected in the resu
 stand still there.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from math import degrees, isfinite, isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.anatomy import find_edges
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
@@ -30,16 +27,15 @@ from poise.kinematics.carriers import find_root
 from poise.kinematics.clip_edits import follow_branches
 from poise.kinematics.motion import check_motion
 from poise.model import Model
-from poise.motion.clips.collisions import find_collisions
-from poise.motion.contact.body_floor import measure_body
+from poise.model.derive import hide_visual
+from poise.motion.clips.faults import Fault, FaultCurve, find_floor_curve, find_self_curve, sort_faults
+from poise.motion.clips.spot_walk import measure_spot_speed
 from poise.motion.contact.detector import contacts as find_contacts
-from poise.motion.contact.ledger import Contact, Contacts, Place
-from poise.motion.contact.soles import find_soles, measure_size
-from poise.motion.contact.standing_heights import STAIR_DEPTH_M, list_swinging
+from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.soles import find_soles
 
 __all__ = ["Quality", "quality"]
 
-Point = tuple[str, Place]
 FAST_JOINT_SPEED = 3.0 * np.pi  # rad/s
 UNKNOWN = "no feet found, so slip, drift and floor are unknown"
 
@@ -59,7 +55,8 @@ class Quality:
         drift_mean: Mean over contacts of the largest distance from the median place [mm].
         drift_max: The maximum.
         height_mean: Mean distance of contact points from the floor, in contact [mm].
-        sink_max: Largest depth of a part of the body below the floor [mm]; only of its soles if the floor is unknown.
+        sink_max: Largest depth of a part of the body below the floor [mm], wherever contacts were to be held; only of
+            its soles below their contacts if the floor is unknown.
         sink_share: The share of frames with a part deeper than 1 mm.
         step_max: Largest motion of a joint in one frame [rad].
         jerk_mean: Mean jerk [rad/s^3].
@@ -75,6 +72,9 @@ class Quality:
         collision_max: Depth of the deepest self-collision [mm]; None if the body has no size.
         collision_share: The share of frames with a self-collision of any depth; retargeting leaves those of convex
             hulls that are less than 3 mm deep, for a body of 1.75 m.
+        spot_speed: Speed of a walk or run on the spot, whose path `motion.add_path` adds [m/s]; 0 for any other clip.
+        faults: The largest depth below the floor or in a scene, self-collision, and error of a bone's direction, each
+            with its frame and part, the clearest one first. `to_dict` leaves them out.
     """
 
     frames: int
@@ -101,6 +101,8 @@ class Quality:
     collision_share: float | None = None
     bones_mean: float | None = None
     bones_p95: float | None = None
+    spot_speed: float = 0.0
+    faults: tuple[Fault, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(f"{what:<10}{text}" for what, text in self.list_lines().items())
@@ -114,17 +116,19 @@ class Quality:
             "floor": f"{self.height_mean:.2f} mm off in contact, {self.sink_max:.2f} mm deep at most",
         }
         fast, held = 100.0 * self.speed_share, 100.0 * self.limits_share
+        seen = [str(fault) for fault in self.faults if fault.severity > 1.0]
         lines = {
+            **({"worst": "; ".join(seen)} if seen else {}),
             "frames": f"{self.frames} at {self.fps:g} fps, in contact in {percent:.0f} % of them",
+            **({"path": f"walks on the spot at about {self.spot_speed:.1f} m/s"} if self.spot_speed else {}),
             **(feet if isfinite(self.slip_mean) else {"feet": UNKNOWN}),
             "step": f"{self.step_max:.3f} rad at most",
             "speed": f"{self.speed_max:.2f} rad/s at most, over 3 pi in {fast:.0f} % of frames",
             "jerk": f"mean {self.jerk_mean:.0f}, p95 {self.jerk_p95:.0f} rad/s^3",
             "limits": f"{self.limits_max:.3g} outside, at an end in {held:.0f} % of frames",
         }
-        if self.collision_max is not None and self.collision_share is not None:
-            share = 100.0 * self.collision_share
-            lines["itself"] = f"{self.collision_max:.1f} mm deep at most, in {share:.0f} % of frames"
+        if self.collision_max is not None:  # without the share of any depth: `why` counts the frames that are seen
+            lines["itself"] = f"{self.collision_max:.1f} mm deep at most"
         if self.tracking_mean is not None:
             lines["tracking"] = f"mean {self.tracking_mean:.1f}, p95 {self.tracking_p95:.1f} mm"
         if self.bones_mean is not None and self.bones_p95 is not None:
@@ -134,11 +138,13 @@ class Quality:
 
     def to_dict(self) -> dict[str, float | int | None]:
         """Return the numbers by name, for JSON and tables; unknown numbers are None."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "faults"}
         return {name: None if isinstance(value, float) and isnan(value) else value for name, value in found.items()}
 
 
-def quality(clip: Motion, source: Motion | None = None, *, contacts: Contacts | None = None) -> Quality:
+def quality(
+    clip: Motion, source: Motion | None = None, *, contacts: Contacts | None = None, visible: bool = True
+) -> Quality:
     """Measure the quality of a clip.
 
     Args:
@@ -146,6 +152,7 @@ def quality(clip: Motion, source: Motion | None = None, *, contacts: Contacts | 
         source: The motion it was made from, of the same body or with frames of the same names: contacts are detected
             there, and distances are measured from it.
         contacts: The contacts to measure at; by default those detected in the source, or in the clip without a source.
+        visible: Whether visual shapes that stand out of the collision shapes are parts of the body, as in `retarget`.
 
     Raises:
         InvalidValue: The clip has no frame, or the source has a different number of frames.
@@ -159,12 +166,14 @@ def quality(clip: Motion, source: Motion | None = None, *, contacts: Contacts | 
         raise InvalidValue(f"contacts are of a clip of {contacts.frames} frames; this one has {len(clip)}.")
     if source is not None and len(source) != len(clip):
         raise InvalidValue(f"source has {len(source)} frames and the clip {len(clip)}.")
+    clip = clip if visible else Motion(hide_visual(clip.model), clip.q, clip.fps)
     ledger = find_ledger(clip, source, contacts)
     known = len(ledger) > 0 or has_feet(clip.model)
     paths = [(contact, clip.positions(contact.frame, contact.point)[contact.start : contact.end]) for contact in ledger]
     mean, p95 = measure_tracking(clip, source)
-    deepest, share = measure_collisions(clip)
-    feet = {**measure_slip(clip, paths, len(clip)), **measure_floor(clip, ledger, paths)}
+    floor, itself = find_floor_curve(clip, ledger), find_self_curve(clip)
+    faults = sort_faults(each.find_fault() for each in (floor if known else None, itself) if each is not None)
+    feet = {**measure_slip(clip, paths, len(clip)), "height_mean": measure_off(clip, paths), **measure_sink(floor)}
     return Quality(
         len(clip),
         clip.fps,
@@ -172,8 +181,10 @@ def quality(clip: Motion, source: Motion | None = None, *, contacts: Contacts | 
         **measure_joints(clip),
         tracking_mean=mean,
         tracking_p95=p95,
-        collision_max=deepest,
-        collision_share=share,
+        collision_max=None if itself is None else 1e3 * itself.find_fault().size,
+        collision_share=None if itself is None else float((itself.sizes > 0.0).mean()),
+        spot_speed=clip.model.metres_per_unit * measure_spot_speed(clip),
+        faults=faults,
     )
 
 
@@ -224,58 +235,19 @@ def measure_slip(clip: Motion, paths: list[tuple[Contact, Floats]], frames: int)
     }
 
 
-def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Floats]]) -> dict[str, float]:
-    """Return the mean height error of contact points and the depth of the body below the floor [mm]."""
-    up = clip.model.up_direction
-    heights = []
+def measure_off(clip: Motion, paths: list[tuple[Contact, Floats]]) -> float:
+    """Return the mean height error of contact points [mm]."""
+    up, heights = clip.model.up_direction, [np.zeros(0)]
     for contact, path in paths:
         level = np.median(path @ up) if contact.place is None else np.array(contact.place) @ up
         heights.append(np.abs(path @ up - level))
-    off = np.concatenate(heights) if heights else np.zeros(1)
-    depths = np.zeros(len(clip))
-    for frame, point, floor in find_lowest(clip.model, ledger, STAIR_DEPTH_M * measure_size(clip)):
-        depths = np.maximum(depths, floor - clip.positions(frame, point) @ up)
-    body = measure_body(clip, ledger)
-    depths = depths if body is None else np.maximum(depths, body.depths)
-    metres = clip.model.metres_per_unit
-    return {
-        "height_mean": 1e3 * metres * float(off.mean()),
-        "sink_max": 1e3 * metres * float(depths.max()),
-        "sink_share": float((metres * depths > 1e-3).mean()),
-    }
+    off = np.concatenate(heights)
+    return 1e3 * clip.model.metres_per_unit * float(off.mean()) if off.size else 0.0
 
 
-def find_lowest(model: Model, ledger: Contacts, stair: float) -> list[tuple[str, Place, float]]:
-    """List every sole with its lowest standing height; the floor height if it tips or never stands.
-
-    A sole that stands below the floor sinks into it, unless it is lower by a `stair` [m]. Corners of a sole may be as
-    low as the floor, if it is known, and as low as the middle of their edge may be.
-    """
-    middles = [edge.middle for edge in find_edges(model).values() if not edge.lies]
-    tips = {(point.frame, point.point) for point in middles}
-    up, (swinging, ground) = model.up_direction, list_swinging(model, ledger)
-    lowest: dict[Point, float] = {(sole.frame, sole.point): ground for sole in swinging}
-    for contact in ledger:
-        if contact.place is not None:
-            key, height = (contact.frame, contact.point), float(np.array(contact.place) @ up)
-            if ledger.floor is not None and height > ledger.floor - stair:
-                height = ledger.floor if key in tips else max(height, ledger.floor)
-            lowest[key] = min(lowest.get(key, height), height)
-    lowest.update(find_lowest_corners(model, lowest, ledger.floor))
-    return [(frame, point, height) for (frame, point), height in lowest.items()]
-
-
-def find_lowest_corners(model: Model, lowest: dict[Point, float], floor: float | None) -> dict[Point, float]:
-    """Return the lowest allowed height of each sole corner; empty if the floor is unknown."""
-    if floor is None:
-        return {}
-    out = dict[Point, float]()
-    for edge in find_edges(model).values():
-        middle = edge.middle.frame, edge.middle.point
-        if middle in lowest:
-            height = min(floor, lowest[middle])
-            out.update({(corner.frame, corner.point): height for corner in edge.corners})
-    return out
+def measure_sink(found: FaultCurve) -> dict[str, float]:
+    """Return the largest depth below the floor, or in a scene [mm], and the share of frames deeper than 1 mm."""
+    return {"sink_max": 1e3 * found.find_fault().size, "sink_share": float((found.sizes > 1e-3).mean())}
 
 
 def measure_joints(clip: Motion) -> dict[str, float]:
@@ -295,14 +267,6 @@ def measure_joints(clip: Motion) -> dict[str, float]:
         "limits_max": float(outside.max(initial=0.0)),
         "limits_share": float(at_end.mean()),
     }
-
-
-def measure_collisions(clip: Motion) -> tuple[float | None, float | None]:
-    """Return the deepest self-collision [mm] and the share of frames with one, or None if the body has no size."""
-    found = find_collisions(clip)
-    if found is None:
-        return None, None
-    return 1e3 * max(found.deepest, 0.0), float(found.inside.mean())
 
 
 def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:

@@ -1,7 +1,5 @@
 """Track: a solved clip with its goals and errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,9 +11,9 @@ from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.limits import Limit
 from poise.model import Joint
+from poise.motion.clips.faults import find_floor_curve, tell_runs
 from poise.motion.clips.labels import label_frames
 from poise.motion.clips.quality import Quality, quality
-from poise.motion.contact.body_floor import measure_body
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts, describe
 from poise.motion.contact.sole_places import list_planted, measure_roll
@@ -25,7 +23,6 @@ __all__ = ["Released", "Track", "list_holding"]
 
 MOST_ROLL = np.radians(3.0)  # a planted sole that rolls sideways further is reported
 HOLD_ERROR = 1e-5  # m: largest error of a contact that holds
-SINK_DEPTH_M = 1e-3  # a part that is less deep is on the floor
 AT_BOUND_SHARE = 0.99  # share of a bound from which it counts as reached
 
 
@@ -98,8 +95,12 @@ class Track:
         return label_frames(self.motion, self.contacts)
 
     def why(self) -> str:
-        """Return a text on missed goals, released contacts, planted soles that roll sideways, and the floor."""
-        return "\n".join([self._tell_result(), *self._tell_rolls(), *self._tell_depths()])
+        """Return a text on parts below the floor, missed goals, released contacts and soles that roll sideways."""
+        return "\n".join([*find_floor_curve(self.motion, self.contacts).tell(self.motion.fps), *self.tell_goals()])
+
+    def tell_goals(self) -> list[str]:
+        """Return lines of text on missed goals, released contacts and planted soles that roll sideways."""
+        return [self._tell_result(), *self._tell_rolls()]
 
     def _tell_result(self) -> str:
         lines = [f"{name}: {self._tell_misses(name)}" for name in self.errors if self._find_misses(name).any()]
@@ -139,17 +140,6 @@ class Track:
         others = f"; {len(found) - 1} other planted soles roll by less" if len(found) > 1 else ""
         return [f"The sole {max(found)[1]}{others}."]
 
-    def _tell_depths(self) -> list[str]:
-        found, metres = measure_body(self.motion, self.contacts), self.motion.model.metres_per_unit
-        if found is None or not (below := metres * found.depths > SINK_DEPTH_M).any():
-            return []
-        (worst, part), runs = found.worst, tell_runs(find_runs(below))
-        where = f"most at frame {worst} ({worst / self.motion.fps:.2f} s), {part!r}"
-        deep = f"{1e3 * metres * float(found.depths[worst]):.2g} mm"
-        return [
-            f"The body is below the floor in {int(below.sum())} of {len(below)} frames ({runs}), {where} by {deep}."
-        ]
-
     def _find_misses(self, name: str) -> NDArray[np.bool_]:
         metres, radians = self.tolerances[name]
         errors = self.errors[name]
@@ -187,11 +177,6 @@ class Track:
         head = f"Track of {self.motion.model.name!r}: {len(self.motion)} frames, {len(self.contacts)} contacts held"
         released = f", {len(self.released)} released" if self.released else ""
         return f"{head}{released}\n{self.quality}"
-
-
-def tell_runs(runs: list[tuple[int, int]]) -> str:
-    """Return the first runs of frames in words."""
-    return ", ".join(f"{a} to {b - 1}" for a, b in runs[:3]) + (", ..." if len(runs) > 3 else "")
 
 
 def list_holding(motion: Motion, limits: Sequence[Limit], t: int, joints: Iterable[Joint] | None = None) -> list[str]:

@@ -7,8 +7,6 @@ per second, so 30 and 120 frames per second give the same motion; tau is the tim
 Translations are measured relative to the body's length L.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,7 +24,7 @@ from poise.motion.clips.clip_limits import Rates, Repair, ask_nothing, find_brok
 from poise.native import core
 from poise.solvers import Solver
 
-__all__ = ["ClipAnswer", "ClipGoal", "Progress", "RepeatedProgress", "convert_path", "solve_whole"]
+__all__ = ["ClipAnswer", "ClipGoal", "Progress", "RepeatedProgress", "Steady", "convert_path", "solve_whole"]
 
 Progress = Callable[[int, int], object]
 SPREAD = 0.1  # s: tau of smooth=1
@@ -91,6 +89,22 @@ class ClipAnswer:
     broken: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, eq=False)
+class Steady:
+    """Options that keep the steps of a clip short, where its goals hold near its start only.
+
+    Attributes:
+        damping: The cost of a step in each frame, squared, (frames,).
+        first_weight, last_weight: The weights of hard goals and limits in the first step and in the last, squared.
+        most_correction: The largest correction of a frame to its hard goals at the end [rad, lengths of the body].
+    """
+
+    damping: Floats
+    first_weight: float
+    last_weight: float
+    most_correction: float
+
+
 def solve_whole(
     guide: Motion,
     wanted: Sequence[ClipGoal],
@@ -106,6 +120,7 @@ def solve_whole(
     rest: float = REST,
     progress: Progress | None = None,
     cuts: Sequence[int] = (),
+    steady: Steady | None = None,
 ) -> ClipAnswer:
     """Return the clip nearest to its guide that satisfies the goals.
 
@@ -123,8 +138,9 @@ def solve_whole(
         rest: A step shorter than this, in radians or lengths of the body, is the last one.
         progress: Called with the number of frames done and the total.
         cuts: Frames before which displacements do not spread; ignored with rate limits.
+        steady: How the steps of a clip that nearly keeps its hard goals stay short; by default they are free.
     """
-    kernel = Kernel(guide, wanted, hold, slide, smooth, joints, limits, steps, rest)
+    kernel = Kernel(guide, wanted, hold, slide, smooth, joints, limits, steps, rest, steady)
     cuts = cuts if kernel.rates is None else ()
     q = np.array(guide.q if start is None else start)
     still = np.zeros(len(guide), dtype=bool) if frozen is None else frozen
@@ -160,6 +176,7 @@ class Kernel:
         limits: Sequence[Limit],
         steps: int | None,
         rest: float = REST,
+        steady: Steady | None = None,
     ) -> None:
         model, frames = guide.model, len(guide)
         lasting, timed = part_limits(limits)
@@ -180,7 +197,7 @@ class Kernel:
         self.guide, units = guide.q, np.where(model.slides, measure_units(model) / slide, measure_units(model))
         self.gains = hold / units, hold / units * count_frames(smooth, guide.fps) ** 4
         self.bounds = (None, None) if self.rates is None else self.rates.narrowed()
-        self.rest = rest
+        self.rest, self.steady = rest, steady
         self.steps = steps if steps is not None else STEPS if self.rates is None else STEPS_IN_TIME
 
     def make_room(self, frames: int) -> tuple[Floats, Floats, int]:
@@ -203,6 +220,7 @@ class Kernel:
             acceleration=self.bounds[1],
             max_steps=steps,
             rest=self.rest,
+            **({} if self.steady is None else {**vars(self.steady), "damping": self.steady.damping[a:b]}),
         )
         out = problem.solve(self.solver.problem, q)
         return out.q, out.errors, out.gaps, out.systems

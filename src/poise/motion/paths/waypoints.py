@@ -4,8 +4,6 @@ A closed form gives them directly. A chain with guesses only (six revolute joint
 closed form) is solved from each guess: those that converge are the answers, and there may be others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,12 +18,12 @@ from poise.goals.reach import Reach
 from poise.model import Model
 from poise.model.chain import Axis, placement
 from poise.reach.bounds import Freedom
-from poise.reach.closed_forms import ClosedGoal, bring_near, find_closed_form, read_values
-from poise.reach.guesses import Guesses, find_guesses
+from poise.reach.chain_poses import ChainPoses, find_poses
+from poise.reach.closed_forms import ClosedGoal, bring_near, read_values
 
 __all__ = ["Waypoints", "find_waypoints"]
 
-NEAREST_VALUES = 9  # values of the free joint near which arcs are searched
+NEAREST_VALUES = 9  # of the free joint, along each arc between the values
 MOST_ARC_CELLS = 4000  # cells of the search for arcs between the values
 SAME_ANSWER = 1e-3  # rad or m: closer answers are one answer
 
@@ -52,12 +50,10 @@ class Waypoints(Protocol):
 def find_waypoints(model: Model, goal: Reach, rows: GoalRows, begin: Floats) -> Waypoints | None:
     """Return the lister of a goal's answers, or None if the chain has no closed form and no guesses."""
     freedom = Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
-    closed = find_closed_form(model, rows, freedom)
-    family = closed.family if isinstance(closed, ClosedGoal) else closed
-    guesses = None if family is None else find_guesses(model, family, tuple(rows.point.tolist()), freedom)
-    if guesses is not None:
-        return SampledWaypoints(guesses, rows, BatchSolver(model, goal, restarts=0), begin)
-    return ClosedFormWaypoints(closed, rows, begin) if isinstance(closed, ClosedGoal) else None
+    found = find_poses(model, rows, freedom)
+    if isinstance(found, ChainPoses):
+        return SampledWaypoints(found, rows, BatchSolver(model, goal, restarts=0), begin)
+    return ClosedFormWaypoints(found, rows, begin) if isinstance(found, ClosedGoal) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,9 +86,9 @@ class ClosedFormWaypoints:
         R, p, near = target[:9].copy(), target[9:12].copy(), read_values(self.axes, self.begin)
         found = self.closed.form.near(R, p, at, True, near)
         if not len(found) and self.free is not None:
-            cells = self.closed.form.arc_cells(R, p, 1e-4, MOST_ARC_CELLS)
-            between = np.unique([0.5 * (cell.low + cell.high) for cell in cells])
-            found = self.closed.form.near(R, p, between[:: len(between) // NEAREST_VALUES + 1].copy(), True, near)
+            arcs = self.closed.form.whole_arcs(R, p, 1e-4, MOST_ARC_CELLS)[0].arcs
+            between = np.unique([np.linspace(arc.low, arc.high, NEAREST_VALUES) for arc in arcs])
+            found = self.closed.form.near(R, p, between, True, near)
         return np.asarray(found["joints"][:, : len(self.axes)])
 
 
@@ -100,7 +96,7 @@ class ClosedFormWaypoints:
 class SampledWaypoints:
     """Waypoints of a chain with guesses."""
 
-    guesses: Guesses
+    guesses: ChainPoses
     rows: GoalRows
     solver: BatchSolver
     begin: Floats
@@ -121,7 +117,7 @@ class SampledWaypoints:
         which, found = self._find(T, values)
         answer = self.solver.solve(T[which], self.guesses.read(found, self.begin))
         reached = np.asarray(answer.reached)
-        inside = bring_inside(self.axes, self.guesses.write(answer.q[reached]), self.begin)
+        inside = bring_inside(self.axes, read_values(self.axes, answer.q[reached]), self.begin)
         return [drop_alike(inside[which[reached] == t]) for t in range(len(T))]
 
     def _find(self, T: Floats, values: Sequence[Floats]) -> tuple[NDArray[np.intp], Floats]:

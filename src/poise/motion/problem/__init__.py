@@ -1,0 +1,1 @@
+"""A clip as one problem: what holds in it, and its solution over all frames."""

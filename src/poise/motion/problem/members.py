@@ -1,0 +1,238 @@
+"""What a clip keeps besides the directions of its bones: contacts, floor, parts of the body apart, and touch.
+
+A member measures how far a motion is from keeping it, frame by frame, and gives the goals and limits that hold near
+that motion: a place for a contact, a plane between two parts. `ClipProblem` solves with
+those of all members and measures again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from poise.arrays import Floats
+from poise.kinematics import Motion
+from poise.limits import Limit
+from poise.limits.convex_parts import ConvexParts, Overlaps, Ways
+from poise.motion.clips.lock import EXACT_HOLD, fill_places, list_goals, list_keys, part_held, recentre
+from poise.motion.clips.result import Released
+from poise.motion.clips.whole_clip import ClipGoal
+from poise.motion.contact.body_floor import make_floor_limits, measure_heights
+from poise.motion.contact.ledger import Contacts, Place
+from poise.motion.contact.sole_places import TiltedSoles, fit_places
+from poise.motion.contact.soles import measure_giant, measure_size
+from poise.motion.problem.near_parts import (
+    DEEP_M,
+    MEASURED_FPS,
+    MISSED_M,
+    NEAR_M,
+    Flags,
+    cut_goals,
+    flag_around,
+    measure_near,
+)
+from poise.motion.problem.planes import list_plane_goals
+
+__all__ = ["ContactPlaces", "FloorBelow", "Member", "PartsApart", "TouchKept"]
+
+# lengths are for a body of 1.75 m
+SINK_M = 1e-3  # depth in the floor that is corrected
+SAME_PLACE_M = 5e-6  # distance of a point from its place that is left: half of what holds
+TIP_ROUNDS = 3  # in which places rise so that no corner of a tilted sole is below the floor
+DEPTH_COST = 6.0  # of an overlap, relative to the distance of a hand from where it touches,
+PLACE_COST, FLOOR_COST = 600.0, 3000.0  # and of a missed place and a depth in the floor, before which places give way
+KEPT_ROUNDS = 3  # of planes: a part that turns is held by those of several rounds
+PLANE_WEIGHT = 100.0  # of a plane [1 / L], relative to a direction of a bone;
+GROWTH, MOST_GROWTH = 1.5, 30.0  # its factor after every round in which parts still overlap, and the largest one
+GROWTH_S = 0.125  # time before and after an overlap over which it grows
+
+
+class Member(Protocol):
+    """A condition on a clip.
+
+    Attributes:
+        waits: Whether the first round, which may move a body far, leaves it out.
+    """
+
+    waits: bool
+
+    def update(self, moved: Motion, solved: Flags) -> Floats:
+        """Linearise about a motion, of which some frames are new; return its violation, (frames,) [m]; 0 if kept."""
+
+    def list_goals(self, at: slice) -> list[ClipGoal]:
+        """List the goals of some frames."""
+
+    def list_limits(self) -> tuple[Limit, ...]:
+        """Return the limits of all frames."""
+
+
+class ContactPlaces:
+    """Points that stand still at places; a place that cannot be held moves to the mean place of its point.
+
+    Attributes:
+        ledger: The contacts, with places.
+    """
+
+    waits = False
+
+    def __init__(self, free: Motion, ledger: Contacts) -> None:
+        self.free, self.size = free, measure_giant(free)
+        self.ledger = fit_places(free, fill_places(free, ledger))
+        self.tipping, self.rounds, self.before = TiltedSoles(free.model, self.ledger), 0, self.ledger
+        self.every = np.ones(len(free), dtype=bool)
+        self.goals: list[ClipGoal] = []
+
+    def settle(self, moved: Motion) -> Floats:
+        """Move the places that cannot be held; return the violation of the new ones, (frames,) [m]."""
+        most, self.before = EXACT_HOLD * self.size, self.ledger
+        if self.goals:
+            far = self.measure(moved)
+            held = [far[c.frame, c.point][c.start : c.end].max() <= most for c in self.ledger]
+            shifted = (c if holds else recentre(moved, c) for c, holds in zip(self.ledger, held, strict=True))
+            self.ledger = replace(self.ledger, intervals=tuple(shifted))
+        if self.tipping.edges and self.rounds < TIP_ROUNDS:
+            self.ledger = self.tipping.raise_places(moved, self.ledger)
+        self.ledger, self.rounds = fit_places(self.free, self.ledger), self.rounds + 1
+        self.goals = list_goals(self.free, self.ledger, self.tipping, self.size)
+        return self.update(moved, self.every)
+
+    def list_contact_goals(self) -> list[ClipGoal]:
+        """List the goals of all frames, for the places as they are."""
+        return list_goals(self.free, self.ledger, self.tipping, self.size)
+
+    def restore(self, rejected: Flags) -> None:
+        """Restore the places before `settle` of contacts in frames whose solution was rejected."""
+        pairs = zip(self.before, self.ledger, strict=True)
+        kept = tuple(old if rejected[new.start : new.end].any() else new for old, new in pairs)
+        self.ledger = replace(self.ledger, intervals=kept)
+
+    def update(self, moved: Motion, solved: Flags) -> Floats:
+        """Return the distance of the farthest point from its place, (frames,) [m]."""
+        out = np.max([np.zeros(len(moved)), *self.measure(moved).values()], axis=0)
+        return PLACE_COST * np.where(out > SAME_PLACE_M * self.size, out, 0.0)
+
+    def measure(self, moved: Motion) -> dict[tuple[str, Place], Floats]:
+        """Return the distance of each point from its place, by frame and point, (frames,) [m]; 0 without contact."""
+        out = {key: np.zeros(len(moved)) for key in list_keys(self.ledger)}
+        for contact in self.ledger:
+            at = slice(contact.start, contact.end)
+            path = moved[at].positions(contact.frame, contact.point)
+            out[contact.frame, contact.point][at] = np.linalg.norm(path - np.array(contact.place), axis=1)
+        return out
+
+    def release(self, moved: Motion, limits: Sequence[Limit], most: float) -> list[Released]:
+        """Release the contacts that are missed by more than `most` [m], in the frames that miss them; return them."""
+        errors = {key: np.stack([far, np.zeros(len(far))], axis=1) for key, far in self.measure(moved).items()}
+        kept, gone = part_held(moved, self.ledger, errors, limits, most * self.size)
+        self.ledger = replace(self.ledger, intervals=tuple(kept))
+        return gone
+
+    def list_goals(self, at: slice) -> list[ClipGoal]:
+        """List the goals of standing points, and those of other points of the soles above the floor."""
+        return cut_goals(self.goals, at)
+
+    def list_limits(self) -> tuple[Limit, ...]:
+        """Return none."""
+        return ()
+
+
+class FloorBelow:
+    """The whole body above a floor at height 0."""
+
+    waits = False
+
+    def __init__(self, free: Motion) -> None:
+        self.free, self.size, self.limits, self.held = free, measure_size(free), tuple[Limit, ...](), False
+
+    def update(self, moved: Motion, solved: Flags) -> Floats:
+        """Find the parts near the floor; return the depth of the deepest, (frames,) [m]."""
+        found = measure_heights(moved)
+        if found is None:
+            return np.zeros(len(moved))
+        deep = np.maximum(found.depths - SINK_M * self.size, 0.0)
+        # the contacts lift feet out of the floor, and only what comes near it then costs time
+        if self.limits or (self.held and deep.any()) or found.comes_near(moved.model, NEAR_M * self.size):
+            both = Motion(moved.model, np.concatenate([self.free.q, moved.q]), moved.fps)
+            self.limits = make_floor_limits(both, self.size)
+        self.held = True
+        return FLOOR_COST * deep
+
+    def list_goals(self, at: slice) -> list[ClipGoal]:
+        """Return none."""
+        return []
+
+    def list_limits(self) -> tuple[Limit, ...]:
+        """Return the limit on the points near the floor."""
+        return self.limits
+
+
+class PartsApart:
+    """Convex parts of the body out of each other, by planes between those that are near.
+
+    The weight of a plane grows while parts overlap, as in penalty methods: touch is lost first.
+    """
+
+    waits = True
+
+    def __init__(self, parts: ConvexParts, fps: float, cuts: Sequence[int]) -> None:
+        self.parts, self.cuts, self.every = parts, tuple(cuts), max(1, round(fps / MEASURED_FPS))
+        self.reach, self.rounds = round(GROWTH_S * fps), list[tuple[int, Overlaps]]()
+        self.ways, self.growth = Ways(), np.zeros(0)
+
+    def update(self, moved: Motion, solved: Flags) -> Floats:
+        """Find the planes between near parts; return the sum of overlaps, (frames,) [m]."""
+        size = measure_size(moved)
+        found = measure_near(self.parts, moved.q, solved, self.every, NEAR_M * size, self.ways, self.cuts)
+        if self.rounds:
+            self.ways = self.parts.list_ways(found) | self.ways  # limbs that are on their way out do not turn back
+        self.rounds = [*self.rounds[1 - KEPT_ROUNDS :], (self.rounds[-1][0] + 1 if self.rounds else 0, found)]
+        rows = found.drop_apart(-DEEP_M * size)
+        deep = self.every * np.bincount(rows.pose, rows.depth, len(moved)).astype(np.float64)
+        if not len(self.growth):
+            self.growth = np.ones(len(moved))
+        else:
+            grows = flag_around(len(moved), np.flatnonzero(deep), self.reach, self.cuts)
+            self.growth[grows] = np.minimum(GROWTH * self.growth[grows], MOST_GROWTH)
+        return DEPTH_COST * deep
+
+    def list_goals(self, at: slice) -> list[ClipGoal]:
+        """List the goals that keep near parts on their sides of planes, those of the last rounds."""
+        frames, out = range(at.start, at.stop), list[ClipGoal]()
+        for round_, rows in self.rounds:
+            found = list_plane_goals(self.parts, rows, frames, self.every, PLANE_WEIGHT, round_, self.cuts)
+            out += [replace(goal, weights=goal.weights * self.growth[at]) for goal in found]
+        return out
+
+    def list_limits(self) -> tuple[Limit, ...]:
+        """Return none."""
+        return ()
+
+
+class Keeper(Protocol):
+    """Touches of a source."""
+
+    def make_goals(self, moved: Motion) -> tuple[list[ClipGoal], Floats]:
+        """Return the goals that correct a motion, and the length of the largest correction of each frame [m]."""
+
+
+class TouchKept:
+    """Parts that touch others as in the source."""
+
+    waits = True
+
+    def __init__(self, keeper: Keeper, size: float) -> None:
+        self.keeper, self.size, self.goals = keeper, size, list[ClipGoal]()
+
+    def update(self, moved: Motion, solved: Flags) -> Floats:
+        """Find where parts must go; return the distance of the farthest from there, (frames,) [m]."""
+        self.goals, away = self.keeper.make_goals(moved)
+        return np.where(away > MISSED_M * self.size, away, 0.0)
+
+    def list_goals(self, at: slice) -> list[ClipGoal]:
+        """List their goals."""
+        return cut_goals(self.goals, at)
+
+    def list_limits(self) -> tuple[Limit, ...]:
+        """Return none."""
+        return ()
