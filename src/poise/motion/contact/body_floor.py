@@ -9,8 +9,6 @@ A part of a body may be thicker than that of the source of its motion. Then the 
 of the deepest part (`find_lift`), before the motion is solved with the limit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,8 +25,6 @@ from poise.limits.support_points import PointClearance, SupportPoints, find_supp
 from poise.model import Model
 from poise.model.memo import keep_with_model
 from poise.motion.contact.curves import spread_peaks
-from poise.motion.contact.ledger import Contacts, is_of_foot
-from poise.motion.contact.standing_heights import list_swinging
 
 __all__ = [
     "FOUR_SIDES",
@@ -39,7 +35,6 @@ __all__ = [
     "flag_paw",
     "list_body_points",
     "make_floor_limits",
-    "measure_body",
     "measure_depth",
     "measure_heights",
     "measure_thickness",
@@ -75,28 +70,24 @@ class BodyHeights:
         out: Floats = -self.lowest.min(axis=1)
         return out
 
+    def comes_near(self, model: Model, height: float) -> bool:
+        """Return whether a part other than the feet comes nearer to the floor than `height` [m]."""
+        feet = list_ankles(model)
+        other = [feet.isdisjoint(model.ancestors(part.frame)) for part in self.parts]
+        return bool((self.lowest[:, other] < height).any())
+
     @property
     def deepest(self) -> float:
         """The largest depth in any frame [m]; at least 0."""
         return max(0.0, float(self.depths.max()))
 
-    @property
-    def worst(self) -> tuple[int, str]:
-        """The frame of the clip and the part that are deepest."""
-        t, k = np.unravel_index(int(np.argmin(self.lowest)), self.lowest.shape)
-        return int(t), self.parts[int(k)].frame
 
+def measure_heights(clip: Motion, floor: float = 0.0, *, soles: bool = False) -> BodyHeights | None:
+    """Measure the heights of all parts of a body above a floor [m]; None if nothing has a size.
 
-def measure_body(clip: Motion, ledger: Contacts) -> BodyHeights | None:
-    """Measure a body above the floor of its contacts, or the lowest stair; None if the floor is unknown."""
-    swinging, ground = list_swinging(clip.model, ledger)
-    feet = any(is_of_foot(contact) for contact in ledger)
-    return measure_heights(clip, ground) if ledger.floor is not None and (feet or swinging) else None
-
-
-def measure_heights(clip: Motion, floor: float = 0.0) -> BodyHeights | None:
-    """Measure the heights of all parts of a body above a floor [m], except its soles; None if nothing has a size."""
-    parts = list_body_points(clip.model)
+    Soles are left out, unless `soles` is given.
+    """
+    parts = (*list_body_points(clip.model), *(list_slack_soles(clip.model, 0.0) if soles else ()))
     if not parts or not len(clip):
         return None
     lowest = np.stack([heights.min(axis=1) for heights in place_points(clip, parts)], axis=1)
@@ -116,7 +107,7 @@ def find_lift(free: Motion, size: float) -> Floats | None:
     recordings begin with, is lifted by itself.
     """
     found = measure_heights(free)
-    if found is None or float(found.depths.max()) < LEAST_DEPTH_M * size:
+    if found is None or not found.comes_near(free.model, -LEAST_DEPTH_M * size):
         return None
     depths = np.maximum(found.depths, 0.0)
     padded = np.pad(depths, 1, mode="edge")

@@ -18,8 +18,6 @@ point: so a clip that is locked again does not change. The beginning of a clip d
 the floor changes by more than a few centimetres.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -36,6 +34,7 @@ from poise.anatomy import roles as find_roles
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
+from poise.kinematics.motion import check_motion
 from poise.motion.contact.cuts import find_cuts, find_jumps, part_at_cuts
 from poise.motion.contact.floor import find_ground, find_kind_floors, find_local_floor
 from poise.motion.contact.ledger import Contact, Contacts, find_kind
@@ -197,8 +196,7 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, *, floor: 
     Raises:
         InvalidValue: The clip is not a motion, or the body has no known feet.
     """
-    if not isinstance(clip, Motion):
-        raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion.")
+    check_motion(clip)
     if floor is not None and not (isinstance(floor, Real) and np.isfinite(floor)):
         raise InvalidValue(f"floor is {floor!r}; it must be a number.")
     soles = find_soles(clip.model, points)

@@ -13,8 +13,6 @@
   lean differently from the one that gave the height, so it also keeps the corners above the floor (`edge_goals`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -209,7 +207,6 @@ class TiltedSoles:
             for corner, rise in zip(edge.corners, edge.rises, strict=True)
         ]
         deepest = float((middle - np.min(corners, axis=0)).max())
-        level = float(np.nanmin(self.levels[contact.name][contact.start : contact.end]))
-        height = level + (deepest + SPARE_HEIGHT_M if deepest > SPARE_HEIGHT_M else 0.0)
-        place = np.array(contact.place) + (height - float(np.array(contact.place) @ up)) * up
-        return move_contact(contact, place)
+        level, place = np.nanmin(self.levels[contact.name][contact.start : contact.end]), np.array(contact.place)
+        height = float(level) + (deepest + SPARE_HEIGHT_M if deepest > SPARE_HEIGHT_M else 0.0)
+        return move_contact(contact, place + (height - float(place @ up)) * up)

@@ -4,8 +4,6 @@ Both bodies are compared by directions and axes of their parts (`bones`), never 
 by one, for whole clips and live streams alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping as Names
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -175,17 +173,17 @@ class CarryOver:
             T[..., :3, :] = self._face_ahead(T)[:, None] @ T[..., :3, :]
         return T
 
-    def compare_bones(self, source_q: Floats, q: Floats) -> Floats:
-        """Return the angles between the bones of the target's limbs and those of the source, (bones, frames) [rad]."""
-        places, out = self.place(source_q)[:, :, :3, 3], []
+    def compare_bones(self, source_q: Floats, q: Floats) -> dict[str, Floats]:
+        """Return the angles between the bones of the target's limbs and those of the source, (frames,) [rad]."""
+        places, out = self.place(source_q)[:, :, :3, 3], dict[str, Floats]()
         for goal, kind, how in self.goal_rows:
             if kind == "bone" and isinstance(goal, Align) and isinstance(how, tuple):
                 first, last = (self.at[name] for name in how)
                 theirs = places[:, last] - places[:, first]
                 ours = self.model.fk(q, goal.frame)[:, :3, :3] @ np.array(goal.axis)
                 across = np.linalg.norm(np.cross(ours, theirs), axis=1)
-                out.append(np.arctan2(across, (ours * theirs).sum(axis=1)))
-        return np.array(out).reshape(len(out), len(q))
+                out[goal.name or goal.frame] = np.arctan2(across, (ours * theirs).sum(axis=1))
+        return out
 
     def _renew(self) -> None:
         self.targets.refresh()

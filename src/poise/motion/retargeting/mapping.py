@@ -107,6 +107,11 @@ class Mapping:
         return "pelvis" not in self
 
     @property
+    def of_hands(self) -> bool:
+        """Whether it maps the fingers of one hand to those of another."""
+        return "pelvis" not in self and "chest" not in self
+
+    @property
     def four(self) -> bool:
         """Whether it maps a quadruped to another one."""
         return any(pair.role in FOUR_NEEDED[1:] for pair in self)

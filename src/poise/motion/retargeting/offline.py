@@ -12,8 +12,6 @@
    parts of the body in the source touch them in the result (`touch`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -22,8 +20,10 @@ import numpy as np
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Reach
+from poise.keywords import refuse_unknown
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root
+from poise.kinematics.rest_frames import begins_at_rest
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.clips.clear_lock import is_of_itself, keeps_parts_apart, lock_clear
@@ -50,9 +50,11 @@ from poise.motion.retargeting.arms.hinges import FASTEST_LEG_RAD_S, limit_speed
 from poise.motion.retargeting.branch_joiner import BranchJoiner, bridge_jumps
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import Ground, keep_directions
+from poise.motion.retargeting.hands.clip import refuse_body_options, retarget_hand
+from poise.motion.retargeting.hands.goals import has_hand
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import Retargeter, carry_online
-from poise.motion.retargeting.options import check_clip, check_contacts, check_progress, check_switch
+from poise.motion.retargeting.options import check_bodies, check_clip, check_contacts, check_progress, check_switch
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
 from poise.motion.retargeting.separation.leg_goals import list_leg_goals
 from poise.motion.retargeting.separation.limb_correction import correct_limbs
@@ -74,6 +76,7 @@ MOST_SINK_M = 1e-3  # of a body of 1.75 m, into the floor or a scene, while its 
 SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
 
 
+@refuse_unknown
 def retarget(
     clip: Motion,
     model: Model,
@@ -90,8 +93,12 @@ def retarget(
     scene: Iterable[Obstacle] | Obstacle = (),
     touch: bool = True,
     clearance: bool = True,
+    keep_rest: bool = False,
+    visible: bool = True,
 ) -> Retargeted:
     """Retarget a motion to another body with as many legs, two or four, or of its upper body to one with two arms only.
+
+    Or from one hand to another: the palm stays in place, the fingers that both have follow, and pinches are kept.
 
     Args:
         clip: The motion.
@@ -114,10 +121,14 @@ def retarget(
         scene: Boxes, HeightMaps and other regions that the body stands on and stays out of, in metres of the target;
             places of the source are multiplied by `scale` about the origin. A floor at height 0 is always included. For
             whole clips only.
-        touch: Whether hands that touch the other hand, the head, the trunk, a leg or the other arm keep doing so. For
-            whole clips only.
+        touch: Whether hands that touch the other hand, the head, the trunk, a leg or the other arm keep doing so, and
+            fingers that touch the thumb. For whole clips only.
         clearance: Whether parts of a body with collision shapes are kept out of each other, where they would collide.
             A `Clearance` of parts of the body among the limits replaces this.
+        keep_rest: Whether to keep a first frame that only shows the rest pose, as `load_motion` leaves it out. It is
+            always kept if contacts are given, whose frames are numbered.
+        visible: Whether visual shapes of the target that stand out of the collision shapes of their frame by more than
+            1 cm, or that have none, are parts of the body as well, for its soles, floor, touch and clearance.
 
     Raises:
         InvalidValue: A body has neither two or four known legs as the other one nor, as a target, two arms; its root is
@@ -127,15 +138,23 @@ def retarget(
     check_clip(clip, mode)
     check_contacts(contacts, mode)
     check_progress(progress)
-    check_switch(touch, "touch")
-    check_switch(clearance, "clearance")
+    for what, given in {"touch": touch, "clearance": clearance, "visible": visible, "keep_rest": keep_rest}.items():
+        check_switch(given, what)
+    check_bodies(clip.model, model)
+    if has_hand(clip.model):
+        refuse_body_options(mapping=mapping, contacts=contacts, scale=scale, mode=mode, floor=floor, scene=scene)
+        return retarget_hand(clip, model, joints, limits, smooth, progress, touch, clearance, visible)
+    cut = not keep_rest and not isinstance(contacts, Contacts) and begins_at_rest(clip)
+    clip = clip[1:] if cut else clip
     if mode == "online":
         if read_scene(scene, model) is not None:
             raise InvalidValue("scene= is for whole clips, mode='clip'; a stream stays above a level floor.")
-        live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor, clearance)
-        return carry_online(live, clip, progress)
+        live = Retargeter(
+            clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor, clearance, visible
+        )
+        return replace(carry_online(live, clip, progress), cut=cut)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
-    carrying = prepare(clip.model, model, mapping, scale, joints)
+    carrying = prepare(clip.model, model, mapping, scale, joints, visible=visible)
     one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # one of several people
     ground, world = read_floor(floor), read_scene(scene, carrying.model)
     known = find_feet(one, carrying, world, ground) if contacts == "auto" else None
@@ -181,7 +200,7 @@ def retarget(
     if progress is not None:
         progress(len(clip), len(clip))
     touches = () if keeper is None else keeper.list_kept(track.motion)
-    return make_result(carrying, model, track, clip, world, touches, clear)
+    return replace(make_result(carrying, model, track, clip, world, touches, clear), cut=cut)
 
 
 def sinks_more(before: Motion, after: Motion, scene: Scene | None = None) -> bool:

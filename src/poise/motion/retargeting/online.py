@@ -4,18 +4,16 @@ Each frame is solved from the two before it by the kernel for whole clips: conta
 and there is no look-ahead. The first frames of a stream are therefore identical, bit for bit, whatever follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arguments import check_positive
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.kinematics.carriers import Root
-from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.clips.clear_lock import keeps_parts_apart
@@ -30,9 +28,11 @@ from poise.motion.retargeting.arms.recovery import ArmRecovery
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.footholds import StreamFoothold, list_leg_hinges
 from poise.motion.retargeting.frame_targets import FrameTargets
+from poise.motion.retargeting.hands.goals import has_hand
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.options import check_switch, read_frame
 from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
+from poise.motion.retargeting.separation.limbs import list_arms
 from poise.motion.retargeting.separation.stream_separation import StreamSeparation
 from poise.motion.retargeting.stream_contacts import StreamContacts
 from poise.motion.retargeting.stream_ground import StreamGround
@@ -66,6 +66,7 @@ class Retargeter:
         floor: The height of the source's floor, in its own unit. By default it is estimated from the first frame and
             corrected by the following ones (`StreamGround`).
         clearance: Whether arms are kept out of the body and of each other, as in `poise.retarget`.
+        visible: Whether visual shapes that stand out are parts of the body, as in `poise.retarget`.
     """
 
     def __init__(
@@ -80,14 +81,18 @@ class Retargeter:
         fps: float = 30.0,
         floor: float | None = None,
         clearance: bool = True,
+        visible: bool = True,
     ) -> None:
         check_switch(clearance, "clearance")
+        check_switch(visible, "visible")
         lasting, timed = part_limits(read_limits(limits))
         if timed:
             raise InvalidValue("limits= about time are kept over whole clips, mode='clip'; a stream keeps the others.")
+        if isinstance(source, Model) and has_hand(source):
+            raise InvalidValue("the source is a hand: its stream is poise.motion.HandRetargeter.")
         smooth, self.limits = read_number(smooth, "smooth", 0.0), tuple(lasting)
-        self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
-        self.source, self.model, self.fps = source, model, check_rate(fps)
+        self.carrying: CarryOver = prepare(source, model, mapping, scale, joints, visible=visible)
+        self.source, self.model, self.fps = source, model, check_positive(fps, "fps")
         self.up = model.up_direction
         self.contacts = StreamContacts(self.carrying, self.fps)
         soles = [hold.source for hold in self.contacts.holds]
@@ -111,7 +116,7 @@ class Retargeter:
             guard=self.body.limits,
         )
         own = clearance and not any(map(keeps_parts_apart, lasting))
-        self.separation = StreamSeparation(self.carrying, self.fps, self.window.clamp) if own else None
+        self.separation = self._separate_arms() if own else None
         self.reset()
 
     @property
@@ -155,6 +160,10 @@ class Retargeter:
         self.q = self._solve(targets[0], self.guide)
         self.frames += 1
         return Pose.from_valid(self.model, self._part(self.q))
+
+    def _separate_arms(self) -> StreamSeparation:
+        model, arms = self.carrying.model, list_arms(self.carrying)
+        return StreamSeparation(model, arms, self.fps, self.window.clamp)
 
     def _part(self, q: Floats) -> Floats:
         """Return a pose with its arms moved out of collisions, unless a limit or the floor prevents it.

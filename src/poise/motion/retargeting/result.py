@@ -1,10 +1,8 @@
 """Retargeted, the result of retargeting, and the setup shared by clips and streams."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +12,23 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue, show_value
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root, find_root
+from poise.kinematics.rest_frames import LEFT_OUT
 from poise.limits.convex_parts import find_convex_parts
 from poise.model import Model
+from poise.model.derive import hide_visual
 from poise.motion.clips.clear_lock import keeps_parts_apart
-from poise.motion.clips.collisions import find_collisions
+from poise.motion.clips.faults import CLEAR_RAD, FaultCurve, find_floor_curve, find_self_curve, sort_faults
 from poise.motion.clips.labels import label_frames
-from poise.motion.clips.quality import Quality, quality
-from poise.motion.clips.result import Track, tell_runs
-from poise.motion.contact.detector import find_runs
+from poise.motion.clips.quality import Quality, measure_sink, quality
+from poise.motion.clips.result import Track
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.scene import Scene
 from poise.motion.contact.soles import measure_size
+from poise.motion.problem.near_parts import DEEP_M
 from poise.motion.retargeting.correspondence import CarryOver, Scales
 from poise.motion.retargeting.mapping import Mapping, find_mapping
 from poise.motion.retargeting.options import check_bodies, read_joints
 from poise.motion.retargeting.quadrupeds.goals import FourLeggedCarryOver
-from poise.motion.retargeting.separation.limb_correction import DEEP_M
 from poise.motion.retargeting.touch.keeper import KeptTouch, describe_touches
 from poise.motion.scenes.scene_goals import measure_depths
 
@@ -37,7 +36,6 @@ __all__ = ["HOLD_WEIGHT", "Retargeted", "make_result", "prepare"]
 
 HOLD_WEIGHT = 1e-3  # of a displacement from the initial pose, relative to the direction of a bone
 TRAVELLING = ("free", "planar", "translation3")  # kinds of joints that carry a whole body through the world
-SCENE_DEPTH_M = 1e-3  # a part that is less deep is on a surface of the scene
 TOUCH_DEPTH_M = 5e-5  # a shallower collision of capsules is only a touch: `quality` prints 0.0 mm
 
 
@@ -53,9 +51,11 @@ class Retargeted:
         track: The solved track, with the contacts that were released.
         source: The clip that it was made from.
         bone_errors: The angles between the bones of limbs and those of the source, (bones, frames) [rad].
+        bones: Their names, such as "hip_l to knee_l".
         scene: The scene that it stands on, or None for a level floor.
         touches: The hands that touch other parts, and how well the gaps of the source are kept.
         separated: Whether limbs were moved out of collisions (`clearance=`).
+        cut: Whether a first frame that only shows the rest pose was left out (`keep_rest=`), also of `source`.
     """
 
     motion: Motion
@@ -65,9 +65,11 @@ class Retargeted:
     track: Track
     source: Motion
     bone_errors: Floats
+    bones: tuple[str, ...] = ()
     scene: Scene | None = None
     touches: tuple[KeptTouch, ...] = ()
     separated: bool = False
+    cut: bool = False
 
     @property
     def scale(self) -> float:
@@ -81,27 +83,49 @@ class Retargeted:
         With a scene, `sink_max` and `sink_share` are about the depth inside it.
         """
         found = quality(self.track.motion, contacts=self.track.contacts)
+        kept = [fault for fault in found.faults if fault.kind != "floor" or self.scene is None]
+        curves = self._compare_with_source()
+        found = replace(found, faults=sort_faults([*kept, *(curve.find_fault() for curve in curves)]))
         if self.scene is not None:
-            depths = self.track.motion.model.metres_per_unit * measure_depths(self.scene, self.track.motion).depths
-            found = replace(found, sink_max=1e3 * float(depths.max()), sink_share=float((depths > 1e-3).mean()))
+            found = replace(found, **cast("dict[str, Any]", measure_sink(curves[0])))
         if not self.bone_errors.size:
             return found
         p95 = float(np.percentile(self.bone_errors, 95.0))
         return replace(found, bones_mean=float(self.bone_errors.mean()), bones_p95=p95)
+
+    def _compare_with_source(self) -> list[FaultCurve]:
+        """Return the depth inside the scene, if there is one, and the largest error of a bone in each frame."""
+        out = []
+        if self.scene is not None:
+            found, metres = measure_depths(self.scene, self.track.motion), self.motion.model.metres_per_unit
+            out.append(FaultCurve("scene", metres * found.depths, f"{found.part!r} in {found.region!r}"))
+        if self.bone_errors.size:
+            bone = self.bones[int(self.bone_errors.max(axis=1).argmax())]
+            out.append(FaultCurve("limbs", self.bone_errors.max(axis=0), repr(bone)))
+        return out
 
     def label_frames(self) -> dict[str, NDArray[Any]]:
         """Return labels for training by name, each (frames,): contacts, velocities, and balance if it has mass."""
         return label_frames(self.motion, self.contacts)
 
     def why(self) -> str:
-        """Return a text on released contacts, self-collisions, touch, parts inside the scene, and missing parts."""
-        metres = self.motion.model.metres_per_unit
-        lines = [self.track.why(), *describe_collisions(self.track, self.separated)]
-        lines += describe_touches(self.touches, self.motion.fps, metres)
-        if self.scene is not None:
-            lines += describe_depths(self.scene, self.track.motion)
+        """Return a text on visible faults, the clearest one first, released contacts, touch and missing parts."""
+        motion, fps, lines = self.track.motion, self.motion.fps, list[str]()
+        curves = [*self._compare_with_source(), find_self_curve(motion)]
+        if self.scene is None:
+            curves.append(find_floor_curve(motion, self.track.contacts))
+        for curve in sorted((curve for curve in curves if curve), key=lambda curve: -curve.find_fault().severity):
+            if curve.kind == "itself":
+                lines += describe_collisions(self.track, self.separated, curve)
+            else:
+                lines += curve.tell(fps, CLEAR_RAD) if curve.kind == "limbs" else curve.tell(fps)
+        if not self.mapping.of_hands or self.track.released or self.track.limits:
+            lines += self.track.tell_goals()
+        lines += describe_touches(self.touches, fps, motion.model.metres_per_unit)
         if self.mapping.missing:
             lines.append(f"Only one of both bodies has: {', '.join(self.mapping.missing)}.")
+        if self.cut:
+            lines.append(f"{LEFT_OUT[0].upper()}{LEFT_OUT[1:]}; keep_rest=True keeps it.")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -112,40 +136,21 @@ class Retargeted:
         return f"{self.mapping.source} on {self.mapping.target}, {len(self.mapping)} parts; {self.scales}\n{self.track}"
 
 
-def describe_collisions(track: Track, separated: bool) -> list[str]:
-    """Describe self-collisions in words, deepest pair first; empty if there are none.
+def describe_collisions(track: Track, separated: bool, found: FaultCurve) -> list[str]:
+    """Describe self-collisions in words; empty if there are none.
 
     Those of convex hulls are reported from the depth at which limbs are moved out of them.
     """
-    found, model = find_collisions(track.motion), track.motion.model
+    model = track.motion.model
     hulls = find_convex_parts(model) is not None
     least = DEEP_M * measure_size(track.motion) * model.metres_per_unit if hulls else TOUCH_DEPTH_M
-    if found is None or not (inside := found.depths > least).any():
-        return []
-    one, other = found.parts
     if any(map(keeps_parts_apart, track.limits)):
-        advice = ", which Clearance does not check or could not prevent."
+        advice = ", which Clearance does not check or could not prevent"
     elif hulls and separated:
-        advice = ", which limbs could not avoid: limits=[Clearance()] keeps wider capsules apart."
+        advice = ", which limbs could not avoid: limits=[Clearance()] keeps wider capsules apart"
     else:
-        advice = f": {'clearance=True' if hulls else 'limits=[Clearance()]'} keeps them apart."
-    runs, seconds = tell_runs(find_runs(inside)), found.worst / track.motion.fps
-    share, limit = f"{100.0 * float(found.inside.mean()):.0f} % of frames", f"{1e3 * least:.2g} mm"
-    deeper = f"deeper than {limit} in {int(inside.sum())} of {len(inside)} ({runs})"
-    where = f"in {share}, {deeper}, most at frame {found.worst} ({seconds:.2f} s)"
-    deep = f"{one!r} and {other!r} by {1e3 * found.deepest:.2g} mm"
-    return [f"The body collides with itself {where}, {deep}{advice}"]
-
-
-def describe_depths(scene: Scene, motion: Motion) -> list[str]:
-    """Describe in words where a body is inside a scene; empty if it is not."""
-    found, metres = measure_depths(scene, motion), motion.model.metres_per_unit
-    if not (inside := metres * found.depths > SCENE_DEPTH_M).any():
-        return []
-    worst, runs = int(np.argmax(found.depths)), tell_runs(find_runs(inside))
-    deep = f"{found.part!r} in {found.region!r} by {1e3 * metres * float(found.depths[worst]):.2g} mm"
-    where = f"in {int(inside.sum())} of {len(inside)} frames ({runs})"
-    return [f"The body is inside the scene {where}, most at frame {worst} ({worst / motion.fps:.2f} s), {deep}."]
+        advice = f": {'clearance=True' if hulls else 'limits=[Clearance()]'} keeps them apart"
+    return found.tell(track.motion.fps, least, advice)
 
 
 def prepare(
@@ -154,9 +159,12 @@ def prepare(
     mapping: Mapping | None,
     scale: float | str | dict[str, float | str],
     joints: Sequence[str] | None,
+    *,
+    visible: bool = True,
 ) -> CarryOver:
     """Return the retargeting from one body to another; raises if it is not possible."""
     check_bodies(source, model)
+    model = model if visible else hide_visual(model)
     joints = read_joints(joints)
     parts = find_mapping(source, model) if mapping is None else mapping
     if not isinstance(parts, Mapping):
@@ -194,9 +202,11 @@ def make_result(
     """Return the result as a motion of the given model; the track may be of a single person in it."""
     motion = track.motion
     motion = motion if carrying.model is model else Motion(model, motion.q, motion.fps)
-    errors = carrying.compare_bones(clip.q, track.motion.q)
-    parts, scales = carrying.parts, carrying.scales
-    return Retargeted(motion, parts, track.contacts, scales, track, clip, errors, scene, touches, separated)
+    bones = carrying.compare_bones(clip.q, track.motion.q)
+    parts, scales, errors = carrying.parts, carrying.scales, np.array(list(bones.values())).reshape(-1, len(clip))
+    return Retargeted(
+        motion, parts, track.contacts, scales, track, clip, errors, tuple(bones), scene, touches, separated
+    )
 
 
 def choose_joints(model: Model, root: Root | None) -> list[str] | None:

@@ -5,8 +5,6 @@ person on hands and feet would be. The legs of robots bend in their own way, so 
 source's feet relative to the hips, scaled by the lengths of the legs, and not the directions of bones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping as Names
 from dataclasses import dataclass
 
@@ -95,7 +93,7 @@ def fit_ball(model: Model, side: str, knee: str) -> tuple[Floats, float] | None:
 
     The radius is the largest distance of points beyond the middle, so no angle of the leg is below the ground.
     """
-    parts = [part for part in find_support_points(model) if part.solid]
+    parts = [part for part in find_support_points(model) if part.solid and not part.seen]
     found = [np.zeros((0, 4))]
     for part in parts:
         T, near = model.fk(model.rest, part.frame), flag_paw(model, part, (side,))

@@ -1,7 +1,5 @@
 """Goals that keep legs out of each other and of the trunk while contacts are held."""
 
-from __future__ import annotations
-
 from collections.abc import Set
 
 import numpy as np
@@ -13,17 +11,11 @@ from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.contact.body_floor import NEAR_FLOOR_M, measure_heights
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.soles import measure_size
+from poise.motion.problem.near_parts import DEEP_M, MEASURED_FPS, NEAR_M, flag_around, measure_near
+from poise.motion.problem.planes import list_plane_goals
 from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.separation.limb_correction import (
-    DEEP_M,
-    MEASURED_FPS,
-    NEAR_M,
-    SPREAD_S,
-    flag_around,
-    measure_near,
-)
+from poise.motion.retargeting.separation.limb_correction import SPREAD_S
 from poise.motion.retargeting.separation.limbs import list_arm_joints, list_movable
-from poise.motion.retargeting.separation.planes import list_plane_goals
 
 __all__ = ["list_leg_goals"]
 

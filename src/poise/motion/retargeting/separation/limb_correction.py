@@ -12,8 +12,6 @@ their contacts are held (`leg_goals`). Source: Schulman et al., Finding locally 
 trajectories with sequential convex optimization, 2013.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -37,29 +35,35 @@ from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.soles import measure_giant, measure_size
 from poise.motion.contact.standing_heights import STAIR_DEPTH_M, list_swinging
+from poise.motion.problem.near_parts import (
+    DEEP_M,
+    MEASURED_FPS,
+    MISSED_M,
+    NEAR_M,
+    cut_goals,
+    flag_around,
+    measure_near,
+)
+from poise.motion.problem.planes import bound_shot, list_plane_goals
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import keep_directions
 from poise.motion.retargeting.separation.limbs import list_arms, list_legs, list_movable
-from poise.motion.retargeting.separation.planes import bound_shot, list_plane_goals
 from poise.motion.retargeting.touch.keeper import TouchKeeper
 
 Flags = NDArray[np.bool_]
 
-__all__ = ["DEEP_M", "MEASURED_FPS", "NEAR_M", "SPREAD_S", "correct_limbs", "flag_around", "measure_near"]
+__all__ = ["SPREAD_S", "correct_limbs"]
 
 # lengths are for a body of 1.75 m
-DEEP_M = 3e-3  # depth of a collision that is corrected
-MISSED_M = 3e-3  # distance of a hand from where it touches that is corrected
-NEAR_M = 0.01  # gap of parts that must not collide after the correction either
-MEASURED_FPS = 40.0  # collisions are measured about this often; planes between them are interpolated
 SPREAD_S = 0.25  # time before and after a collision in which limbs may move
 FROZEN_FRAMES = 3  # beyond it, for a smooth end
 PATIENT_ROUNDS = 3  # before collisions take precedence over touch
 MOST_FAILURES = 6  # rounds that do not improve a run of frames before it is left as it is
 ROUNDS, STEPS = 8, 3  # updates of the planes, and steps between them
 MOST_FRAMES = 300  # solved at once: memory grows with the square of longer windows
-FLOOR_ROUNDS, FLOOR_STEPS, MOST_SINK_M = 2, 6, 1e-3  # solutions of a window that sinks into the floor by more
+FLOOR_STEPS, MOST_SINK_M = (6, 18), 1e-3  # of a window near the floor, and again if it jumps or sinks by more
 TURN_WEIGHT, HOLD_WEIGHT = 3.0, 0.3  # of the directions of arms, and of a displacement
+FREE_TURNS = 3.5  # factor on the weight of directions while no hand touches: planes of drawn shapes push limbs aside
 PLANE_WEIGHT = 100.0  # of a plane [1 / L]
 SMOOTHNESS = 1.5  # factor on `smooth`
 JUMP = 2.0  # of a step, relative to those before and after: a jump of the posture
@@ -230,9 +234,12 @@ class LimbCorrection:
         planes = [goal for k in range(len(self.found)) for goal in self.list_planes(k, at)]
         active = tuple(contact for contact in self.held if contact.start < at.stop and contact.end > at.start)
         paths = keep_paths(window, replace(self.held, intervals=active), at.start)
-        others = [*cut_goals(self.turns, at), *cut_goals(self.touch, at, self.share)]
+        touching = np.flatnonzero(sum((goal.weights for goal in self.touch), np.zeros(len(q))))
+        most = FREE_TURNS if any(solid.seen for solid in self.parts.solids) else 1.0
+        free = np.where(flag_around(len(q), touching, self.reach, self.cuts), 1.0, most)
+        others = [*cut_goals(self.turns, at, free), *cut_goals(self.touch, at, self.share)]
         near = window
-        for _ in range(FLOOR_ROUNDS if self.floor else 1):  # limbs may move other points to the floor
+        for steps in FLOOR_STEPS if self.floor else (STEPS,):  # limbs may move other points to the floor
             floor = list_floor(near, joints, self.size) if self.floor else ()
             answer = solve_whole(
                 window,
@@ -243,16 +250,16 @@ class LimbCorrection:
                 frozen=frozen,
                 joints=joints,
                 limits=(*self.limits, *floor),
-                steps=None if self.timed else FLOOR_STEPS if floor else STEPS,
+                steps=None if self.timed else steps if floor else STEPS,
             )
             sinks = self.floor and sinks_more(window, answer.q, MOST_SINK_M * self.size)
-            if not sinks:
+            fails = sinks or self.jumps(window.q, answer.q)
+            if not fails:
                 break
             near = Motion(window.model, np.concatenate([near.q, answer.q]), window.fps)
         off = [answer.errors[goal.weights > 0.0, len(planes) + k, 0].max() for k, goal in enumerate(paths)]
         holds = max(off, default=0.0) <= HOLD_ERROR * measure_giant(window)
-        fails = sinks or self.jumps(window.q, answer.q) or self.breaks_more(q[at], answer.q)
-        return answer.q if holds and not fails else q[at]
+        return answer.q if holds and not fails and not self.breaks_more(q[at], answer.q) else q[at]
 
     def list_planes(self, round_: int, at: slice) -> list[ClipGoal]:
         """List the goals of some frames that keep the near pairs of a round apart."""
@@ -287,15 +294,6 @@ class LimbCorrection:
         ]
 
 
-def cut_goals(goals: Sequence[ClipGoal], at: slice, share: Floats | None = None) -> list[ClipGoal]:
-    """Return the goals of some frames, with a share of their weights, (frames,)."""
-    return [
-        replace(each, targets=each.targets[at], weights=(each.weights if share is None else share * each.weights)[at])
-        for each in goals
-        if each.targets is not None and each.weights[at].any()
-    ]
-
-
 def moves_with(model: Model, goal: Goal, joints: Collection[str]) -> bool:
     """Return whether some joints move the frame of a goal."""
     return isinstance(goal, (Align, Orient)) and any(joint.name in joints for joint in model.joints_above(goal.frame))
@@ -308,27 +306,6 @@ def find_posture_cuts(motion: Motion, joints: Collection[str]) -> list[int]:
     steps = np.abs(model.difference(motion.q[:-1], motion.q[1:]))[:, moving].max(axis=1, initial=0.0)
     around = np.maximum(np.append(0.0, steps[:-1]), np.append(steps[1:], 0.0))
     return [cut for cut in cuts if steps[cut - 1] > JUMP * around[cut - 1]]
-
-
-def measure_near(
-    parts: ConvexParts,
-    q: Floats,
-    frames: Flags,
-    every: int,
-    margin: float,
-    ways: Ways | None = None,
-    cuts: Sequence[int] = (),
-) -> Overlaps:
-    """Return the pairs with a gap below `margin` [m] in the flagged frames, one of `every` frames.
-
-    `ways` are the preferred directions by group and frame. Directions before and after gaps and cuts are unrelated.
-    """
-    at = np.flatnonzero(frames[::every]) * every
-    index = {int(t): i for i, t in enumerate(at)}
-    before = {(group, index[t]): way for (group, t), way in (ways or {}).items() if t in index}
-    times = at // every + np.searchsorted(cuts, at, side="right")
-    found = parts.measure(q[at], margin, before, times=times)
-    return found.replace(pose=at[found.pose])
 
 
 def list_held(ledger: Contacts, motion: Motion, joints: Sequence[str]) -> Contacts:
@@ -368,15 +345,6 @@ def list_floor(window: Motion, joints: Sequence[str], size: float) -> tuple[Limi
         own = [p for p in limit.points if any(joint.name in names for joint in model.joints_above(p.frame))]
         out += [replace(limit, points=tuple(own))] if own else []
     return tuple(out)
-
-
-def flag_around(frames: int, deep: NDArray[np.intp], reach: int, cuts: Sequence[int] = ()) -> Flags:
-    """Flag the frames within `reach` frames of the given ones that no cut separates from them."""
-    out = np.zeros(frames, dtype=bool)
-    for t in np.unique(deep).tolist():
-        shot = bound_shot(t, range(frames), cuts)
-        out[max(t - reach, shot.start) : min(t + reach + 1, shot.stop)] = True
-    return out
 
 
 def cut_run(first: int, end: int, most: int, overlap: int) -> list[tuple[int, int]]:

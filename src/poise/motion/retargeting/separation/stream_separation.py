@@ -1,16 +1,14 @@
-"""Separation in a stream: arms that collide with the body, or with each other, are moved out of it in every frame.
+"""Separation in a stream: limbs that collide with the body, or with each other, are moved out of it in every frame.
 
-The displacement of the arms is as near to a fading share of the previous one as the collisions allow:
+The displacement of the limbs is as near to a fading share of the previous one as the collisions allow:
 
     minimise  |d - fade d_{t-1}|^2 + weight^2 |max(depth - J (d - d_0), 0)|^2
 
-where J is the velocity of a pair's contact along its normal. Displacements change no faster than arms move, and a pose
+where J is the velocity of a pair's contact along its normal. Displacements change no faster than limbs move, and a pose
 that breaks a limit is replaced by one with a smaller displacement.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 import numpy as np
@@ -18,10 +16,10 @@ import numpy as np
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.limits.convex_parts import ConvexParts, Overlaps, find_convex_parts
+from poise.model import Model
 from poise.motion.contact.soles import measure_size
-from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.separation.limb_correction import DEEP_M, MEASURED_FPS, NEAR_M
-from poise.motion.retargeting.separation.limbs import list_arms, list_movable
+from poise.motion.problem.near_parts import DEEP_M, MEASURED_FPS, NEAR_M
+from poise.motion.retargeting.separation.limbs import list_movable
 
 __all__ = ["StreamSeparation"]
 
@@ -33,17 +31,17 @@ WEIGHT = 30.0  # of a depth [1 / L], relative to a displacement [1 / rad]
 
 
 class StreamSeparation:
-    """The arms of a stream, which are kept out of the body and each other.
+    """The limbs of a stream, arms or fingers, which are kept out of the body and each other.
 
     Args:
-        carrying: The two bodies.
+        model: The body.
+        joints: The joints of its limbs.
         fps: Frames per second.
         clamp: Returns the closest pose in the ranges of all joints.
     """
 
-    def __init__(self, carrying: CarryOver, fps: float, clamp: Callable[[Floats], Floats]) -> None:
-        self.clamp = clamp
-        self.model, found, joints = carrying.model, find_convex_parts(carrying.model), list_arms(carrying)
+    def __init__(self, model: Model, joints: Sequence[str], fps: float, clamp: Callable[[Floats], Floats]) -> None:
+        self.model, self.clamp, found = model, clamp, find_convex_parts(model)
         parts = list_movable(found, joints) if found is not None and joints else None
         self.parts: ConvexParts | None = parts if parts is not None and len(parts.pairs) else None
         own = [self.model.joint(name).v for name in joints]
@@ -61,7 +59,7 @@ class StreamSeparation:
         self.frames = 0
 
     def part(self, q: Floats, allows: Callable[[Floats], bool]) -> Floats:
-        """Return the next pose with its arms moved out of collisions, as far as `allows` accepts the new pose."""
+        """Return the next pose with its limbs moved out of collisions, as far as `allows` accepts the new pose."""
         if self.parts is None:
             return q
         last = np.zeros(self.model.nv) if self.shift is None else self.shift
@@ -80,7 +78,7 @@ class StreamSeparation:
         return out
 
     def _slow_down(self, shift: Floats) -> Floats:
-        """Return a displacement that differs from the last one by at most the motion of arms in a frame."""
+        """Return a displacement that differs from the last one by at most the motion of limbs in a frame."""
         last = self.shift
         return shift if last is None else last + np.clip(shift - last, -self.fastest, self.fastest)
 

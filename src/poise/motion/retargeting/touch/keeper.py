@@ -9,8 +9,6 @@ Small differences are tolerated, more if the gap is larger. A goal fades in and 
 target is where the hand is anyway if the motion keeps the touch: so clips without touch are not changed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -197,7 +195,8 @@ def describe_touches(touches: Sequence[KeptTouch], fps: float, metres: float) ->
     more = f" and {len(pairs) - MOST_NAMED} other pairs" if len(pairs) > MOST_NAMED else ""
     frames, worst = int(np.any([t.touching for t in ordered], axis=0).sum()), ordered[0].worst
     kept = f"the gaps differ from those of the source: {', '.join(pairs[:MOST_NAMED])}{more}"
-    return [f"Hands touch other parts in {frames} frames; {kept} (worst at frame {worst}, {worst / fps:.2f} s)."]
+    who = "Fingers touch the thumb" if ordered[0].hand == "thumb" else "Hands touch other parts"
+    return [f"{who} in {frames} frames; {kept} (worst at frame {worst}, {worst / fps:.2f} s)."]
 
 
 def list_pairs() -> list[tuple[str, str]]:

@@ -5,8 +5,6 @@ Other parts, and all of a bare skeleton such as a BVH recording, are capsules wi
 size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping as Names
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,7 +74,7 @@ def read_parts(model: Model, roles: tuple[tuple[str, str], ...], size: float) ->
     lines = find_lines(model, names, size)
     own: dict[str, list[SupportPoints]] = {}
     axes = None if "head" in lines or "chest" not in lines else find_axes(model, names, "chest")
-    for solid in find_solids(model) if has_solids(model) else ():
+    for solid in (solid for solid in find_solids(model) if solid.solid):
         part = find_owner(model, names, solid.frame)
         if part == "chest" and axes is not None and solid.frame == names["chest"]:
             low = float((solid.points @ axes[:, 1]).min())
@@ -85,11 +83,6 @@ def read_parts(model: Model, roles: tuple[tuple[str, str], ...], size: float) ->
     known = join_lines(model, names, lines, own)
     own |= {part: flesh(model, names, part, lines, size) for part in lines if part not in own}
     return known | {part: make_part(part, *lines[part], own) for part in lines if part not in known}
-
-
-def has_solids(model: Model) -> bool:
-    """Return whether a body has collision shapes."""
-    return any(shape.use != "visual" for shape in model.shapes)
 
 
 def join_lines(
