@@ -7,7 +7,12 @@ from poise.motion.clips.result import Released, Track
 from poise.motion.clips.spot_walk import add_path, measure_spot_speed
 from poise.motion.contact.detector import contacts
 from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.live.follower import Follower
+from poise.motion.live.live_solution import LiveSolution
 from poise.motion.paths.track import track
+from poise.motion.retargeting.hands.layouts import HandLayout
+from poise.motion.retargeting.hands.points import hand_points
+from poise.motion.retargeting.hands.stream import HandRetargeter
 from poise.motion.retargeting.mapping import Mapping, Pair
 from poise.motion.retargeting.offline import retarget
 from poise.motion.retargeting.online import Retargeter
@@ -16,6 +21,10 @@ from poise.motion.retargeting.result import Retargeted
 __all__ = [
     "Contact",
     "Contacts",
+    "Follower",
+    "HandLayout",
+    "HandRetargeter",
+    "LiveSolution",
     "Mapping",
     "Pair",
     "Quality",
@@ -26,6 +35,7 @@ __all__ = [
     "add_path",
     "contacts",
     "edit",
+    "hand_points",
     "lock",
     "measure_spot_speed",
     "quality",

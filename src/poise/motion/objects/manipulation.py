@@ -10,8 +10,6 @@ Source: Yamane, Kuffner and Hodgins, Synthesizing animations of human manipulati
 plans the path of the object; here it is given, or joins poses (`Object.move_through`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arguments import check_positive
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Balance, Custom, Goal, Grasp, Rest, Style
 from poise.goals.postures.style_frames import StyleFrames
 from poise.kinematics import Motion, MotionWithObjects, Pose
-from poise.kinematics.motion import check_rate
 from poise.limits import Clearance, Limit
 from poise.limits.carried_objects import ClearOfObjects
 from poise.motion.clips.clip_limits import part_limits
@@ -64,7 +62,7 @@ def read_rate(fps: float | None, goals: Mapping[str, Goal], start: Any) -> float
     if fps is None and not objects:
         raise InvalidValue("fps is missing: how many targets there are a second, such as fps=30.")
     if fps is not None:
-        return check_rate(fps)
+        return check_positive(fps, "fps")
     told = {each.name: each.fps for each in objects if each.fps is not None}
     if len(set(told.values())) > 1:
         raise InvalidValue(f"objects have different frame rates, {told}; resample their paths, or give fps=.")

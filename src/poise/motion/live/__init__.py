@@ -1,0 +1,1 @@
+"""Following of live targets."""
