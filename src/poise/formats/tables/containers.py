@@ -1,7 +1,5 @@
 """The file formats of tables (CSV, NPZ, Parquet): readers return columns and the metadata text; writers take both."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter
@@ -93,7 +91,7 @@ def read_csv(source: Source) -> tuple[Columns, str]:
     lines = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
     start = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
     if start is None:
-        raise source.make_error("is empty.")
+        raise source.make_error("is empty. Was it copied or downloaded completely?")
     marks = [mark for mark in ",;\t" if mark in lines[start]]
     mark = marks[0] if marks else ","
     bare = begins_with_numbers(lines[start].split(mark))

@@ -13,8 +13,6 @@ same text as metadata under the key ``poise``. Rows without names are read in th
 (`poise.formats.tables.robot_csv`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -243,17 +241,19 @@ def choose_model(source: Source, table: Table, options: ReadOptions) -> Model:
             return parse_model(text)
         except FormatError as error:
             raise source.make_error(error.message) from error
-    columns = {name for name in table.columns if not is_known(name)}
-    for name in models.names():
-        model = models.build(name)
-        if columns and columns == set(name_columns(model)):
-            source.note(f"the columns are those of the built-in body {name!r}")
-            return model
-    bare = f"has {len(columns)} numbers a frame and no names, as Unitree and GMR write motions, and "
-    raise source.make_error(
-        f"{bare if table.facts.get('style') == 'unitree' else ''}does not say which body it is for: "
-        "give model=poise.load('robot.urdf')."
-    )
+    columns = [name for name in table.columns if not is_known(name)]
+    known = {name: set(name_columns(models.build(name))) for name in models.names()}
+    near = min(known, key=lambda name: len(known[name].symmetric_difference(columns)))
+    other = sorted(known[near].symmetric_difference(columns))
+    if columns and not other:
+        source.note(f"the columns are those of the built-in body {near!r}")
+        return models.build(near)
+    what = f"has the columns {quote_names(columns)}"
+    if table.facts.get("style") == "unitree":
+        what = f"has {len(columns)} numbers a frame and no names, as Unitree and GMR write motions"
+    elif len(other) < len(columns):
+        what += f"; those of the built-in body {near!r} differ in {quote_names(other)}"
+    raise source.make_error(f"{what}. It does not say which body it is for: give model=poise.load('robot.urdf').")
 
 
 # ------------------------------------------------------------------------------------------------ time

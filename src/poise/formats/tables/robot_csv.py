@@ -1,4 +1,4 @@
-"""Robot motions in the layouts of Unitree and GMR.
+"""Robot motions in the layouts of Unitree and GMR; those of trainers are in `poise.formats.tables.trainers`.
 
     "unitree"   CSV: x y z, quaternion x y z w, then the joints in the model's order; one row per frame. The first
                 line has the names and begins with #; NumPy skips it.
@@ -8,8 +8,6 @@ Neither layout names the robot, and the first has no frame rate. GMR itself writ
 `pickle.dump(dict(np.load("dance.npz")), file)` converts one of our files.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError, InvalidValue
 from poise.files.source import Source
+from poise.formats.tables.trainers import TRAINERS, write_for_trainer
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root, find_root
 from poise.kinematics.column_names import name_columns
@@ -26,7 +25,7 @@ from poise.spatial import Rotation
 
 __all__ = ["STYLES", "has_free_root", "read_rows", "write_style"]
 
-STYLES = {"unitree": ".csv", "gmr": ".npz"}
+STYLES = {"unitree": ".csv", "gmr": ".npz", **TRAINERS}
 ROOT_NAMES = ("x", "y", "z", "qx", "qy", "qz", "qw")
 UNIT = 1e-2  # tolerance of a quaternion's length: files are rounded
 
@@ -41,7 +40,16 @@ def write_style(motion: Any, target: Path, path: str, style: str) -> None:
     check_style(style, path)
     if not isinstance(motion, Motion):
         raise InvalidValue(f"style={style!r} is for motions, not for a {type(motion).__name__}.")
-    place, turn, joints = split_root(motion)
+    root = find_free_root(motion.model)
+    if root is None:
+        raise InvalidValue(
+            f"model {motion.model.name!r} has no free joint at its root, which this style needs; load it with "
+            "base='free'."
+        )
+    if style in TRAINERS:
+        write_for_trainer(motion, root, target, path, style)
+        return
+    place, turn, joints = split_root(motion, root)
     names = name_others(motion.model)
     if style == "unitree":
         rows, head = np.concatenate([place, turn, joints], axis=1), ",".join([*ROOT_NAMES, *names])
@@ -67,11 +75,8 @@ def name_others(model: Model) -> list[str]:
     return [" ".join(name.split()).replace(",", " ") for name in names.tolist()]
 
 
-def split_root(motion: Motion) -> tuple[NDArray[np.float64], ...]:
+def split_root(motion: Motion, root: Root) -> tuple[NDArray[np.float64], ...]:
     """Return the root's position and quaternion xyzw in the world, and the other numbers of q."""
-    root = find_free_root(motion.model)
-    if root is None:
-        raise InvalidValue(f"model {motion.model.name!r} has no free joint at its root, which this style needs.")
     base = Rotation.from_matrix(root.base[:3, :3])
     at = root.slide.q
     place = motion.q[:, at.start : at.start + 3] @ root.base[:3, :3].T + root.base[:3, 3]
