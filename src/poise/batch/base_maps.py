@@ -7,8 +7,6 @@ exclude are not solved.
 Reference: N. Vahrenkamp, T. Asfour, R. Dillmann, Robot placement based on reachability inversion, ICRA 2013.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arguments import check_whole
 from poise.arrays import Floats
 from poise.batch.maps import PROVED, REACHED, ROWS
 from poise.batch.obstacles import read_matrices
-from poise.batch.places import find_bound, hold_root, lay_grid, read_spacing
-from poise.batch.solver import BatchSolver, read_count, shift_progress
+from poise.batch.places import find_bound, hold_root, lay_grid
+from poise.batch.solver import BatchSolver, shift_progress
 from poise.batch.voxels import ReachMap
 from poise.errors import InvalidValue
 from poise.goals import Reach
@@ -75,13 +74,13 @@ def base_map(
     if not len(T) or len(wrong):
         what = f"transforms[{wrong[0]}] is not rigid; they" if len(T) else "transforms is empty; it"
         raise InvalidValue(f"{what} must be at least one rigid transform, (n, 4, 4).")
-    body, turns = hold_root(model), read_count("yaws", yaws, 3600)
+    body, turns = hold_root(model), check_whole(yaws, "yaws", 1, 3600)
     goal = Reach(name, np.eye(4), tolerance=tolerance)
     bound = find_bound(body, goal)
     if bound is None:
         raise InvalidValue(f"the positions of {name!r} are unbounded: every base reaches every pose.")
     floor = surround(T, bound, model.up_axis) if box is None else box
-    origin, shape = lay_grid(body, goal, read_spacing(spacing), floor)
+    origin, shape = lay_grid(body, goal, spacing, floor)
     solver = BatchSolver(body, goal, limits=limits, threads=threads)
     slack = goal.tolerances(body, False)[0] + 1e-9 * body.length
     query = BaseQuery(T, origin, shape, float(spacing), turns, model.up_axis, (*bound, slack))

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arguments import check_whole
 from poise.arrays import Floats
 from poise.batch.device import is_on_device
 from poise.batch.orientations import MOST_DIRECTIONS, orient, read_directions
-from poise.batch.places import MapQuery, find_plane, hold_root, lay_grid, read_spacing
+from poise.batch.places import MapQuery, find_plane, hold_root, lay_grid
 from poise.batch.solution import CODES, copy_to_host
-from poise.batch.solver import BatchSolver, read_count
+from poise.batch.solver import BatchSolver
 from poise.batch.voxels import ReachMap
 from poise.errors import InvalidValue
 from poise.goals import Reach
@@ -152,14 +153,14 @@ class MapProblem:
         check_model(model)
         name = model.frame(frame).name
         way = np.array(read_axis(axis, "axis"))
-        d, turned = read_directions(directions), read_count("turns", turns, 3600)
+        d, turned = read_directions(directions), check_whole(turns, "turns", 1, 3600)
         if len(d) * turned > MOST_DIRECTIONS:
             most = f"at most {MOST_DIRECTIONS} orientations a voxel"
             raise InvalidValue(f"directions is {len(d)} and turns is {turned}, {len(d) * turned} orientations; {most}.")
         R = orient(d, turned, way)
         body = hold_root(model)
         goal = Reach(name, np.eye(4) if len(R) else np.zeros(3), tolerance=tolerance)
-        origin, shape = lay_grid(body, goal, read_spacing(spacing), box)
+        origin, shape = lay_grid(body, goal, spacing, box)
         asked = MapQuery.sift(body, goal, origin, shape, float(spacing), R)
         solver = BatchSolver(body, goal, threads=threads, limits=limits)
         rest = (d, turned if len(d) else 1, way, max(1, len(R)), box is None, manipulability, on_device, asked, solver)

@@ -1,12 +1,11 @@
 """The orientations of a map: directions spread evenly over the sphere, and rotations about each."""
 
-from __future__ import annotations
-
 from math import pi
 from typing import Any
 
 import numpy as np
 
+from poise.arguments import check_whole, is_whole
 from poise.arrays import Floats
 from poise.batch.solution import copy_to_host
 from poise.errors import InvalidValue, ShapeMismatch
@@ -43,10 +42,8 @@ def complete_axes(z: Floats) -> Floats:
 
 def read_directions(given: Any) -> Floats:
     """Return unit directions, or raise InvalidValue."""
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        if not 0 <= given <= MOST_DIRECTIONS:
-            raise InvalidValue(f"directions is {given!r}; it must be a whole number from 0 to {MOST_DIRECTIONS}.")
-        return spread_directions(int(given))
+    if is_whole(given):
+        return spread_directions(check_whole(given, "directions", 0, MOST_DIRECTIONS))
     rows = np.atleast_2d(read_reals(copy_to_host(given), "directions"))
     if rows.ndim != 2 or rows.shape[1] != 3:
         raise ShapeMismatch(f"directions has shape {rows.shape}; it must be a number, or directions (n, 3).")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arguments import check_positive
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.goals import Reach
@@ -18,7 +19,7 @@ from poise.model.chain import find_chain
 from poise.reach.bounds import Freedom, find_reachable_range
 from poise.spatial.arrays import read_finite
 
-__all__ = ["MapQuery", "find_bound", "find_plane", "hold_root", "lay_grid", "read_spacing"]
+__all__ = ["MapQuery", "find_bound", "find_plane", "hold_root", "lay_grid"]
 
 MOST_VOXELS = 1 << 27
 PARALLEL = 1e-9  # sine of the largest angle between axes that count as parallel
@@ -34,16 +35,9 @@ def hold_root(model: Model) -> Model:
     return model.locked(held) if held else model
 
 
-def read_spacing(spacing: Any) -> float:
-    """Return the edge of a voxel [m], or raise InvalidValue."""
-    fine = isinstance(spacing, (int, float, np.floating)) and not isinstance(spacing, bool)
-    if not fine or not 0.0 < float(spacing) < float("inf"):
-        raise InvalidValue(f"spacing is {spacing!r}; it must be a positive number of metres.")
-    return float(spacing)
-
-
 def lay_grid(model: Model, goal: Reach, spacing: float, box: ArrayLike | None) -> tuple[Floats, tuple[int, int, int]]:
     """Return the centre of the first voxel [m], and the number of voxels along x, y and z."""
+    check_positive(spacing, "spacing", "a positive number of metres")
     if box is not None:
         corners = read_finite(box, (2, 3), "box")
         low, high = corners.min(axis=0), corners.max(axis=0)

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from poise.arguments import check_whole
 from poise.batch.arrays import BatchRows, find_lead, name_targets, read_starts, read_targets
 from poise.batch.completeness import CompletenessQuery
 from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.fixed_parts import find_blocked_bases
-from poise.batch.guesses import search_rows_further
 from poise.batch.obstacles import PlacedRegion, move_targets, move_world, place_regions, read_base
 from poise.batch.outputs import Outputs
-from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
+from poise.batch.rowwise import prove_rowwise, search_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, name_not_found
 from poise.goals import Goal, Reach
@@ -28,16 +28,17 @@ from poise.methods import Method
 from poise.model import Frame, Model
 from poise.native import core
 from poise.solvers import Solver
+from poise.solvers.guess_starts import goes_further, guess_goals
 from poise.solvers.limit_tables import refuse_timed
+from poise.solvers.multiple_solutions import Explorer, Found, check_several
 from poise.solvers.one_call import check_start
-from poise.solvers.several import Explorer, check_several
 from poise.solvers.table import may_move
 
-__all__ = ["BatchSolver", "read_count", "shift_progress", "solve_batch"]
+__all__ = ["BatchSolver", "shift_progress", "solve_batch"]
 
 Progress = Callable[[int, int], Any]
 DTYPES: dict[str, np.dtype[Any]] = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32)}
-MOST_SOLUTIONS = 1000
+MOST_SOLUTIONS, MOST_THREADS = 1000, 4096
 
 
 class BatchSolver:
@@ -78,8 +79,8 @@ class BatchSolver:
         self._asked = None if dtype is None else read_dtype(dtype)
         self.dtype = self._asked or DTYPES["float64"]
         self._device: DeviceBatch | None = None
-        self.threads = read_count("threads", threads, 4096) if threads is not None else count_cores()
-        self.solutions = read_count("solutions", solutions, MOST_SOLUTIONS)
+        self.threads = check_whole(threads, "threads", 1, MOST_THREADS) if threads is not None else count_cores()
+        self.solutions = check_whole(solutions, "solutions", 1, MOST_SOLUTIONS)
         self.rows = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names}
         self._repeatable = options.get("mode") == "repeatable"
         if self.solutions > 1:
@@ -88,6 +89,10 @@ class BatchSolver:
             raise InvalidValue("turns=True needs a number of answers; type: solve_batch(..., solutions=8, turns=True).")
         alone = self.solutions > 1 and (turns or not (self.in_lanes or self.lists_limited))
         self._explorer = Explorer(self.solver, turns) if alone else None
+        further = self.solutions > 1 or goes_further(self.solver.options)
+        self._guessed = (
+            further and guess_goals(model, self.solver.options, self.rows, np.asarray(model.rest)) is not None
+        )
 
     @property
     def in_lanes(self) -> bool:
@@ -201,9 +206,11 @@ class BatchSolver:
             "searches": outputs.searches,
         }
         core.solve_batch(native, table, self.threads, None if progress is None else hold_last(progress))
-        search_rows_further(self, parts, begin, regions, lead, outputs)
+        wide = [part.widen(lead) for part in (*parts, begin)]
+        if self._guessed and outputs.steps.size and not any(part.raw for part in parts):
+            placed = [replace(region, rows=region.rows.widen(lead)) for region in regions]
+            search_rowwise(lambda row: move_world(self.solver, placed, row), wide[:-1], wide[-1], outputs)
         if not may_move(self.model, self.solver.options.joints).all():
-            wide = [part.widen(lead) for part in (*parts, begin)]
             prove_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
         if progress is not None:
             progress(prod(lead), prod(lead))
@@ -221,29 +228,20 @@ class BatchSolver:
         placed = [replace(region, rows=region.rows.widen(lead)) for region in regions]
         explorer = self._explorer
 
-        def find_solver(row: int) -> Solver:
-            return move_world(self.solver, placed, row) if placed else self.solver
+        def find_answers(row: int, start: Any, targets: Mapping[str, Any]) -> tuple[Solver, Found]:
+            solver = move_world(self.solver, placed, row)
+            if explorer is not None:
+                own = Explorer(solver, explorer.turns) if placed else explorer
+                return solver, own.find(start, targets, self.solutions)
+            answer = solver.solve(start, targets)
+            return solver, Found([answer], answer.steps, answer.searches)
 
-        if explorer is None:
-            solve_rowwise(find_solver, wide[:-1], wide[-1], prod(lead), outputs, progress)
-            return
-
-        def find_explorer(row: int) -> Explorer:
-            return Explorer(find_solver(row), explorer.turns) if placed else explorer
-
-        explore_rowwise(find_explorer, wide[:-1], wide[-1], prod(lead), outputs, progress)
+        solve_rowwise(find_answers, wide[:-1], wide[-1], outputs, progress)
 
     def _find_device(self) -> DeviceBatch:
         if self._device is None:
             self._device = DeviceBatch(self.solver, self.rows, self.solutions, self._asked)
         return self._device
-
-    def make_single(self) -> BatchSolver:
-        """Return a solver of the same problem with one search per row, from its start."""
-        goals = [replace(goal, name=name) for name, goal in self.solver.goals.items()]
-        given: dict[str, Any] = {**self.solver.options.as_dict(), "restarts": 0}
-        given.pop("record")
-        return BatchSolver(self.model, goals, threads=self.threads, dtype=self.dtype, **given)
 
     def copy(self) -> BatchSolver:
         """Return a second solver of the same problem, for another thread."""
@@ -271,13 +269,6 @@ def count_cores() -> int:
     """Return the number of cores available to this process."""
     able = getattr(os, "sched_getaffinity", None)
     return len(able(0)) if able else os.cpu_count() or 1
-
-
-def read_count(what: str, value: Any, most: int) -> int:
-    """Return a whole number from 1 to `most`, or raise InvalidValue."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
-        raise InvalidValue(f"{what} is {value!r}; it must be a whole number from 1 to {most}.")
-    return int(value)
 
 
 def read_dtype(dtype: Any) -> np.dtype[Any]:

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise import models
+from poise.arguments import check_number
 from poise.arrays import Floats
-from poise.errors import FormatError, InvalidValue
+from poise.errors import FormatError
 from poise.files.arrays import read_arrays
 from poise.files.source import Source
 from poise.kinematics import Pose
@@ -158,8 +159,7 @@ class ReachMap:
         Args:
             share: The fraction, from 0 to 1.
         """
-        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
-            raise InvalidValue(f"share is {share!r}; it must be a number from 0 to 1.")
+        share = check_number(share, "share", "a number from 0 to 1", 0, 1)
         found: Floats = self.origin + self.spacing * np.argwhere(self.reached > share)
         return found
 

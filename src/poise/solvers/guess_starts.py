@@ -1,27 +1,25 @@
-"""Starts from guessed poses, for solves that missed from all seeds, and for several answers.
+"""Starts from the poses of a chain, and proofs that it has none, for solves that missed from all seeds.
 
-A full transform goal on a chain without a closed form has approximate poses (reach/guesses.py). They are good starts,
-and for six revolute joints much better than seeds: of the reachable transforms of random arms, all seeds miss one in a
-hundred that a root finds. Guesses prove nothing.
+A full transform goal has poses or guesses of them (reach/chain_poses.py) if its chain has no closed form, or one that
+depends on joints that may not move. They are good starts, and for six revolute joints much better than seeds: of the
+reachable transforms of random arms, all seeds miss one in a hundred that a root finds.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from poise.arrays import Floats
+from poise.goals import Goal
 from poise.goals.goal import GoalRows
 from poise.model import Model
 from poise.model.chain import placement
-from poise.reach.closed_forms import ClosedGoal, find_closed_form
-from poise.reach.guesses import Guesses, find_guesses
+from poise.reach.chain_poses import ChainPoses, find_poses
 from poise.solvers.options import Options
-from poise.solvers.proofs import find_freedom
+from poise.solvers.proofs import find_freedom, find_tolerances
 from poise.solvers.status import Status
 
-__all__ = ["MISSED", "goes_further", "guess_goals", "list_starts", "prepare_guesses"]
+__all__ = ["MISSED", "goes_further", "guess_goals", "is_excluded", "list_starts", "prepare_guesses"]
 
 MISSED = (Status.STALLED, Status.OUT_OF_STEPS)
 
@@ -34,15 +32,13 @@ def goes_further(options: Options) -> bool:
 
 def guess_goals(
     model: Model, options: Options, rows: Mapping[str, GoalRows], start: Floats
-) -> tuple[str, Guesses] | None:
+) -> tuple[str, ChainPoses] | None:
     """Return the name and the guesses of the first goal that has any. Joints that may not move stay as in `start`."""
     freedom = find_freedom(model, options, start, True)
     for name, row in rows.items():
-        closed = find_closed_form(model, row, freedom)
-        family = closed.family if isinstance(closed, ClosedGoal) else closed
-        guesses = None if family is None else find_guesses(model, family, tuple(row.point.tolist()), freedom)
-        if guesses is not None:
-            return name, guesses
+        found = find_poses(model, row, freedom, held=True)
+        if isinstance(found, ChainPoses):
+            return name, found
     return None
 
 
@@ -53,15 +49,20 @@ def prepare_guesses(model: Model, options: Options, rows: Mapping[str, GoalRows]
         guessed[1].prepare()
 
 
-def list_starts(model: Model, guesses: Guesses, target: Floats, start: Floats) -> Floats:
-    """Return poses (k, nq) to search from, the nearest to the start first.
-
-    Args:
-        model: The body.
-        guesses: The guesses of the goal.
-        target: The goal's target, as the kernels store it.
-        start: The start of the solve.
-    """
-    _, values = guesses.find(placement(target[:9].reshape(3, 3), target[9:12])[None])
-    q = guesses.bring_inside(model, guesses.read(values, start))
+def list_starts(model: Model, guesses: ChainPoses, target: Floats, start: Floats) -> Floats:
+    """Return poses (k, nq) to search from, the nearest to the start first, for a target as the kernels store it."""
+    _, values = guesses.find(place(target))
+    q = guesses.read(values, start)
+    own = [axis.q for axis in guesses.axes if np.isfinite(axis.lower) or np.isfinite(axis.upper)]
+    q[:, own] = model.clamp(q)[:, own]
     return np.asarray(q[np.abs(q - start).max(axis=1, initial=0.0).argsort(kind="stable")])
+
+
+def is_excluded(model: Model, goal: Goal, guesses: ChainPoses, target: Floats) -> bool:
+    """Return whether the goal is proved to have no pose within its tolerances at a target."""
+    return bool(guesses.exclude(place(target), find_tolerances(model, goal))[0])
+
+
+def place(target: Floats) -> Floats:
+    """Return the transform (1, 4, 4) of a target, as the kernels store it."""
+    return placement(target[:9].reshape(3, 3), target[9:12])[None]

@@ -201,7 +201,6 @@ def make_loop_goal(name: str, loop: LoopRow) -> GoalRows:
         point=loop.point,
         weight=np.array([1.0, 1.0, 1.0, *([1.0] * 3 if loop.turns else [0.0] * 3)]),
         target=loop.target,
-        exact=False,
         convert=refuse,
         size=6 if loop.turns else 3,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arguments import check_whole
 from poise.errors import InvalidValue, UnitWarning
 from poise.goals import Goal
 from poise.keywords import refuse_unknown
@@ -17,7 +18,7 @@ from poise.limits import Limit
 from poise.methods import Method
 from poise.model import Model
 from poise.model.degrees import FEWEST, doubt_start
-from poise.solvers.options import SolveOptions, check_whole, keep_joints
+from poise.solvers.options import MOST, SolveOptions, keep_joints
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
@@ -116,11 +117,11 @@ def solve(
         "record": record,
     }
     if solutions is not None:
-        check_whole("solutions", solutions, 1)
+        check_whole(solutions, "solutions", 1, MOST)
     elif turns:
         raise InvalidValue("turns=True needs a number of answers; type: solve(model, goals, solutions=8, turns=True).")
     if solutions is not None and solutions > 1:
-        from poise.solvers.several import Explorer
+        from poise.solvers.multiple_solutions import Explorer
 
         return Explorer(Solver(model, goals, **given), turns).find(start, None, solutions).solutions
     only = Solver.solve_once(model, goals, start, given)

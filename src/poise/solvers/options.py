@@ -10,9 +10,8 @@ from dataclasses import dataclass, fields, replace
 from inspect import Parameter, Signature
 from typing import Any, TypedDict, TypeVar, cast
 
-import numpy as np
-
-from poise.errors import InvalidValue, name_not_found
+from poise.arguments import check_flag, check_positive, check_whole
+from poise.errors import name_not_found
 from poise.keywords import make_unknown_argument
 from poise.limits.limit import Limit, name_limits
 from poise.methods import Method, find_method
@@ -26,7 +25,6 @@ __all__ = [
     "MOST",
     "Options",
     "SolveOptions",
-    "check_whole",
     "hold_closures",
     "keep_joints",
     "show_options",
@@ -122,16 +120,14 @@ class Options:
             raise name_not_found("limit_handling", str(self.limit_handling), LIMIT_HANDLING)
         if self.mode not in MODES:
             raise name_not_found("mode", str(self.mode), MODES)
-        check_whole("max_steps", self.max_steps, 1)
-        check_whole("seed", self.seed, 0)
+        check_whole(self.max_steps, "max_steps", 1, MOST)
+        check_whole(self.seed, "seed", 0, MOST)
         if self.restarts != "auto":
-            check_whole("restarts", self.restarts, 0)
+            check_whole(self.restarts, "restarts", 0, MOST)
         for what in ("time_limit", "step_limit"):
-            value = getattr(self, what)
-            if value is not None and not (isinstance(value, (int, float, np.number)) and 0 < value < np.inf):
-                raise InvalidValue(f"{what} is {value!r}; it must be a positive number, or None.")
-        if not isinstance(self.record, (bool, np.bool_)):
-            raise InvalidValue(f"record is {self.record!r}; it must be True or False.")
+            if (value := getattr(self, what)) is not None:
+                check_positive(value, what, "a positive number, or None")
+        check_flag(self.record, "record")
 
 
 def hold_closures(model: Model, options: Options) -> Options:
@@ -146,13 +142,6 @@ def hold_closures(model: Model, options: Options) -> Options:
 def keep_joints(joints: Any) -> Any:
     """Return `joints` as a tuple if it is a list or an iterator, which may change or be exhausted."""
     return tuple(joints) if isinstance(joints, (list, Iterator)) else joints
-
-
-def check_whole(what: str, value: Any, least: int) -> int:
-    """Return a whole number from `least` to MOST, or raise InvalidValue."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= MOST:
-        raise InvalidValue(f"{what} is {value!r}; it must be a whole number from {least} to {MOST}.")
-    return int(value)
 
 
 def show_options(function: _Function) -> _Function:

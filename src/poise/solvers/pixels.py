@@ -1,9 +1,8 @@
 """Tolerances from pixels: an error below a tenth of a pixel is invisible."""
 
-from __future__ import annotations
-
 import math
 
+from poise.arguments import check_positive
 from poise.errors import InvalidValue
 
 __all__ = ["pixel_tolerance"]
@@ -28,8 +27,7 @@ def pixel_tolerance(distance: float, *, field_of_view: float, resolution: int, p
     """
     given = {"distance": distance, "field_of_view": field_of_view, "resolution": resolution, "pixels": pixels}
     for name, value in given.items():
-        if not (math.isfinite(value) and value > 0):
-            raise InvalidValue(f"{name} is {value!r}; it must be a positive number.")
+        check_positive(value, name)
     if field_of_view >= math.pi:
         raise InvalidValue(f"field_of_view is {field_of_view!r}; it is in radians and must be less than pi.")
     return pixels * 2.0 * distance * math.tan(0.5 * field_of_view) / resolution

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import GoalsMissed
+from poise.errors import GoalsMissed, name_not_found
 from poise.hooks import Hook
+from poise.keywords import NotHere
 from poise.kinematics import Pose
 from poise.native import core
 from poise.native.answer import Answer, read_errors
@@ -62,6 +63,13 @@ class Diagnosis(Protocol):
 DIAGNOSIS = Hook[Diagnosis]()
 
 
+class Errors(dict[str, tuple[float, float]]):
+    """The errors of goals by name; an unknown name is answered with the names that exist."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise name_not_found("goal", name, self)
+
+
 class Solution:
     """The result of a solve.
 
@@ -76,6 +84,9 @@ class Solution:
 
     __slots__ = ("_answer", "_proof", "_solver", "_targets", "history", "q", "reached", "time_step", "velocity")
 
+    success, error = NotHere("solution.reached"), NotHere("solution.errors[goal], as (metres, radians)")
+    x = joints = joint_angles = angles = qpos = NotHere("solution.q, or solution.pose")
+    save, plot = NotHere("poise.save(solution, path)"), NotHere("poise.plot(solution), or poise.show(solution, path)")
     q: NDArray[np.float64]
     reached: bool
     history: History | None
@@ -163,7 +174,7 @@ class Solution:
         """The remaining error of each goal by name: (metres, radians)."""
         errors = read_errors(self.answer).tolist()
         names = self.solver.row_names
-        return {name: (e[0], e[1]) for name, e in zip(names, errors[len(errors) - len(names) :], strict=True)}
+        return Errors({name: (e[0], e[1]) for name, e in zip(names, errors[len(errors) - len(names) :], strict=True)})
 
     @property
     def active_limits(self) -> tuple[ActiveLimit, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arguments import check_positive
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.goals import Goal
 from poise.goals.goal import GoalRows
@@ -19,17 +20,17 @@ from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.native import core
 from poise.native.answer import Answer, make_answer
+from poise.solvers import problem_cache
 from poise.solvers.clock import Clock
 from poise.solvers.drivers import prepare, prepare_limits
-from poise.solvers.guess_starts import MISSED, goes_further, guess_goals, list_starts, prepare_guesses
+from poise.solvers.guess_starts import MISSED, goes_further, guess_goals, is_excluded, list_starts, prepare_guesses
 from poise.solvers.limit_tables import find_timed, refuse_timed, replace_world
 from poise.solvers.options import Options, SolveOptions, hold_closures, show_options
-from poise.solvers.ready import check_awaited, copy_targets, identify, join_targets, put_back, read_options, take
 from poise.solvers.report.attainable import count_sizes
 from poise.solvers.report.history import History
 from poise.solvers.solution import Solution, make_solution
 from poise.solvers.table import may_move, name_goals, order_goals
-from poise.solvers.time_step import check_time_step, find_window
+from poise.solvers.time_step import find_window
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -66,6 +67,7 @@ class Solver:
         "_limit",
         "_native",
         "_options",
+        "_single",
         "_start",
         "_targets",
         "_timed",
@@ -114,6 +116,7 @@ class Solver:
         self._timed = find_timed(options.limits) if options.limits else ()
         self._free = not self._timed and options.mode != "repeatable"  # whether any q may be the start
         self._ahead: Solver | None = None  # for steps with Acceleration
+        self._single: Solver | None = None  # for searches from guesses
         self._targets: Mapping[str, Any] = {}  # targets given to solve, which replace those of the goals
         self._awaited = [name for name, goal in self.goals.items() if getattr(goal, "target", goal) is None]
 
@@ -135,15 +138,15 @@ class Solver:
     ) -> tuple[Solver, list[tuple[str, GoalRows]], Any]:
         """Return a solver that is not prepared yet, its goals as rows, and its key in the model's cache, or None."""
         self = cls.__new__(cls)
-        options, lasting = read_options(given)
+        options, lasting = problem_cache.read_options(given)
         self._read(model, goals, options)
         self._native = None
         rows = [(name, self.goals[name].rows(model)) for name in self.row_names]
-        return self, rows, identify(model, self.goals, rows, self._options) if lasting and rows else None
+        return self, rows, problem_cache.identify(model, self.goals, rows, self._options) if lasting and rows else None
 
     def use_problem(self, key: Any, call: Callable[[core.Solver], Out]) -> Out:
         """Call a function with the prepared problem of a key from `read_problem`, and cache the problem."""
-        native = self._native if key is None else take(self.model, key)
+        native = self._native if key is None else problem_cache.take(self.model, key)
         native = self._prepare() if native is None else native
         try:
             return call(native)
@@ -151,7 +154,7 @@ class Solver:
             if key is None:
                 self._native = native
             else:
-                put_back(self.model, key, self._options, native)
+                problem_cache.put_back(self.model, key, self._options, native)
 
     @classmethod
     def solve_once(
@@ -159,18 +162,18 @@ class Solver:
     ) -> Solution:
         """Solve with a new solver, reusing a prepared problem that differs only in its targets."""
         self, rows, key = cls.read_problem(model, goals, given)
-        check_awaited(self._awaited, {})
-        native = None if key is None else take(model, key)
+        problem_cache.check_awaited(self._awaited, {})
+        native = None if key is None else problem_cache.take(model, key)
         if native is None:
             self._native = native = self._prepare()
             solution = self.solve(start)
         else:
             begin = self._read_start(start)
-            solution = make_solution(self, native.solve(begin, join_targets(rows)), self._targets)
-            solution = solution if solution.reached else self._go_further(solution, begin)
+            solution = make_solution(self, native.solve(begin, problem_cache.join_targets(rows)), self._targets)
+            solution = solution if solution.reached else self.search_further(solution, begin)[0]
         if key is not None and isinstance(native, core.Solver):
             self._native = None
-            put_back(model, key, self._options, native)
+            problem_cache.put_back(model, key, self._options, native)
         return solution
 
     def solve(self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None) -> Solution:
@@ -183,42 +186,40 @@ class Solver:
         if type(start) is not _ARRAY or not self._free:
             start = self._read_start(start)
         solution = self.search(start, targets)
-        return solution if solution.reached else self._go_further(solution, start)
+        return solution if solution.reached else self.search_further(solution, start)[0]
 
     def _read_start(self, start: ArrayLike | Pose | None) -> Any:
         """Return the start of a solve; the kernels check arrays."""
         refuse_timed(self._timed)
         if start is None or self._options.mode == "repeatable":
             return self._start
-        return self._read_numbers(start, "start") if isinstance(start, Pose) else start
+        return self._read_numbers(start, "start") if isinstance(start, (Pose, str)) else start
 
-    def _go_further(self, missed: Solution, start: Any) -> Solution:
-        """Search from guesses after a miss; return the first success, or the miss with the effort of all searches.
+    def search_further(self, found: Solution, start: Any, count: int = 1) -> tuple[Solution, list[Solution]]:
+        """Search from guesses after a miss, or from all guesses for more than one answer, unless excluded.
 
-        Args:
-            missed: The best result of the solver's own searches.
-            start: The start of these searches.
+        Returns the result with the effort of all searches, and the answers of the further ones. `found` is the result
+        of the solver's own searches from `start`.
         """
-        options, clock = self._options, Clock(self._limit, missed.seconds)
-        guesses = goes_further(options) and missed._outcome in MISSED
-        if not guesses or not isinstance(self._native, (core.Solver, type(None))):
-            return missed
-        begin, rows = np.array(getattr(start, "q", start), dtype=np.float64), missed.list_rows()
+        options, clock, ends = self._options, Clock(self._limit, found.seconds), list[Solution]()
+        further = found.reached or ((count > 1 or goes_further(options)) and found._outcome in MISSED)
+        if not further or not isinstance(self._native, (core.Solver, type(None))):
+            return found, ends
+        begin, rows = np.array(getattr(start, "q", start), dtype=np.float64), found.list_rows()
         guessed = guess_goals(self.model, options, rows, begin)
         if guessed is None:
-            return missed
-        if clock.late:
-            return join_searches(self, missed, [], clock)
-        ends: list[Solution] = []
-        single = self.with_options(replace(options, mode="nearest", restarts=0))
-        for q in list_starts(self.model, guessed[1], rows[guessed[0]].target, begin):
-            if clock.late:
-                break
-            single._set_time_limit(clock.left)
-            ends.append(single.solve(q, missed.targets))
-            if ends[-1].reached:
-                break
-        return join_searches(self, missed, ends, clock)
+            return found, ends
+        (name, guesses), proved = guessed, False
+        if not clock.late and not found.reached:
+            proved = is_excluded(self.model, self.goals[name], guesses, rows[name].target)
+        if not clock.late and not proved:
+            self._single = self._single or self.with_options(replace(options, mode="nearest", restarts=0))
+            for q in list_starts(self.model, guesses, rows[name].target, begin):
+                if clock.late or (count == 1 and ends and ends[-1].reached):
+                    break
+                self._single._set_time_limit(clock.left)
+                ends.append(self._single.solve(q, found.targets))
+        return join_searches(self, found, ends, clock, proved), [end for end in ends if end.reached]
 
     def _set_time_limit(self, seconds: float | None) -> None:
         """Replace the time limit [s] of later calls, with the time left to a call that makes several searches."""
@@ -244,7 +245,7 @@ class Solver:
         Returns:
             The Solution, with `.velocity`: q of the solution is `model.integrate(q, velocity * dt)`.
         """
-        time = check_time_step(dt)
+        time = check_positive(dt, "dt", "a positive number of seconds")
         at = self._read_numbers(q, "q") if isinstance(q, Pose) else np.array(q, dtype=np.float64)
         if at.shape != (self.model.nq,):
             raise ShapeMismatch(f"q has shape {at.shape}; it must be ({self.model.nq},), one configuration.")
@@ -278,7 +279,9 @@ class Solver:
             self._ahead = self.with_options(ahead)
         return self._ahead
 
-    def _read_numbers(self, pose: Pose, what: str) -> NDArray[np.float64]:
+    def _read_numbers(self, pose: Pose | str, what: str) -> NDArray[np.float64]:
+        if isinstance(pose, str):
+            raise InvalidValue(f"{what} is {pose!r}; type model.random(rng), model.poses[name] or a Pose.")
         if pose.model is not self.model and pose.model != self.model:
             raise ModelMismatch(f"{what} is a pose {name_mismatch(pose.model, self.model)}.")
         return pose.q
@@ -309,9 +312,9 @@ class Solver:
         """
         native = self._native
         if isinstance(targets, _ARRAY) or (targets and not (type(targets) is dict and type(native) is core.Solver)):
-            targets = copy_targets(targets)
+            targets = problem_cache.copy_targets(targets)
         if self._awaited:
-            check_awaited(self._awaited, {**self._targets, **(targets or {})})
+            problem_cache.check_awaited(self._awaited, {**self._targets, **(targets or {})})
         answer: Answer = native.solve(start, targets) if window is None else native.solve(start, targets, window)
         if targets:
             own = targets if answer[10] is None else answer[10]  # of a method that runs in Python, or native
@@ -344,7 +347,7 @@ class Solver:
         twin = object.__new__(Solver)
         for name in self.__slots__:
             setattr(twin, name, getattr(self, name))
-        twin._options, twin._ahead = replace_world(self._options, world, limit), None
+        twin._options, twin._ahead, twin._single = replace_world(self._options, world, limit), None, None
         twin._native = prepare_limits(self._native, self.model, self.goals, twin._options)
         return twin
 
@@ -366,22 +369,26 @@ def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], tar
     return Solver(model, named, **options).with_targets(targets)
 
 
-def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], clock: Clock) -> Solution:
-    """Combine a missed search and the searches after it, the last of which may have reached the goals."""
-    reached = bool(ends) and ends[-1].reached
-    best = ends[-1].answer if reached else missed.answer
-    searches = missed.searches + len(ends)
+def join_searches(
+    solver: Solver, found: Solution, ends: Sequence[Solution], clock: Clock, proved: bool = False
+) -> Solution:
+    """Combine a search with later ones, the first of which that reaches the goals replaces a miss, or with a proof."""
+    best, winner = found.answer, found.answer.winner
+    won = None if found.reached else next((k for k, end in enumerate(ends) if end.reached), None)
+    if won is not None:
+        best, winner = ends[won].answer, found.searches + won + 1
     answer = make_answer(
         best.q,
         best.errors,
         best.outcome,
-        missed.steps + sum(end.steps for end in ends),
+        found.steps + sum(end.steps for end in ends),
         clock.seconds,
-        searches=searches,
-        winner=searches if reached else best.winner,
-        late=clock.late and not reached,
+        searches=found.searches + len(ends),
+        winner=winner,
+        late=clock.late and won is None,
+        unreachable=proved,
     )
-    return make_solution(solver, answer, missed.targets, join_histories(missed, ends))
+    return make_solution(solver, answer, found.targets, join_histories(found, ends))
 
 
 def join_histories(missed: Solution, ends: Sequence[Solution]) -> History | None:

@@ -1,7 +1,5 @@
 """The start of a search, as given by a user."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,7 @@ from poise.spatial.arrays import check_finite, read_reals
 __all__ = ["read_start"]
 
 
-def read_start(model: Model, start: Any, frames: int | None = None) -> Floats:
+def read_start(model: Model, start: Any, frames: int | None = None, what: str = "start") -> Floats:
     """Return a copy of a start, (nq,), or one per frame, (frames, nq) (default: the rest pose).
 
     Raises:
@@ -26,10 +24,10 @@ def read_start(model: Model, start: Any, frames: int | None = None) -> Floats:
     if start is None and frames is None:
         return np.array(model.rest)
     if isinstance(start, (Pose, Motion)) and start.model is not model and start.model != model:
-        raise ModelMismatch(f"start is {name_mismatch(start.model, model)}.")
+        raise ModelMismatch(f"{what} is {name_mismatch(start.model, model)}.")
     given = model.rest if start is None else start.q if isinstance(start, (Pose, Motion)) else start
-    q = check_finite(read_reals(given, "start"), "start")
+    q = check_finite(read_reals(given, what), what)
     if q.shape == (model.nq,) or (frames is not None and q.shape == (frames, model.nq)):
         return np.array(q if frames is None else np.broadcast_to(q, (frames, model.nq)), dtype=np.float64)
     wanted = f"({model.nq},), one configuration" if frames is None else f"({model.nq},) or ({frames}, {model.nq})"
-    raise ShapeMismatch(f"start has shape {q.shape}; it must be {wanted}.")
+    raise ShapeMismatch(f"{what} has shape {q.shape}; it must be {wanted}.")

@@ -1,7 +1,5 @@
 """Compile a model, goals and options into the kernels' tables; check the input once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +9,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals import Goal, Rest
 from poise.goals.goal import ANGULAR, GoalRows
-from poise.limits.limit import CLOSE, name_limits
+from poise.limits.limit import CLOSE, Limit, name_limits
 from poise.model import Frame, Model
 from poise.model.joints.joint import get_name
 from poise.model.memo import keep_with_model
@@ -28,12 +26,14 @@ __all__ = ["make_native_table", "name_goals", "order_goals"]
 def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
     """Return the goals by name: their own name, or the frame's, or frame.kind, numbered if taken."""
     if not isinstance(goals, Iterable) or isinstance(goals, str):
-        raise InvalidValue(f"goals must be a goal or a list of goals such as Reach(...), not {goals!r}.")
+        frame = goals if isinstance(goals, str) else "hand_l"
+        raise InvalidValue(f"goals must be a goal or a list, such as Reach({frame!r}, (x, y, z)), not {goals!r}.")
     given = list(goals)
     named: dict[str, Goal] = {}
     for goal in given:
         if not isinstance(goal, Goal):
-            raise InvalidValue(f"goals must be a list of goals such as Reach(frame, (x, y, z)), not {goal!r}.")
+            apart = " Limits are given apart: limits=[...]." if isinstance(goal, Limit) else ""
+            raise InvalidValue(f"goals must be a list of goals such as Reach(frame, (x, y, z)), not {goal!r}.{apart}")
         if goal.name is not None and goal.name in named:
             raise InvalidValue(f"two goals are called {goal.name!r}; rename one.")
         if goal.name is not None:

@@ -8,10 +8,7 @@ depend on time take precedence.
 Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,14 +19,7 @@ from poise.limits.limit import Limit
 from poise.model import Model
 from poise.solvers.options import CONTINUOUS_SPAN, Options
 
-__all__ = ["bound_rates", "check_time_step", "find_stopping_rates", "find_window"]
-
-
-def check_time_step(dt: Any) -> float:
-    """Return a positive number of seconds, or raise InvalidValue."""
-    if isinstance(dt, bool) or not isinstance(dt, (int, float, np.number)) or not 0 < dt < np.inf:
-        raise InvalidValue(f"dt is {dt!r}; it must be a positive number of seconds.")
-    return float(dt)
+__all__ = ["bound_rates", "find_stopping_rates", "find_stopping_speed", "find_window"]
 
 
 def find_window(

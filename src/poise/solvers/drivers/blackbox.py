@@ -1,7 +1,5 @@
 """The driver of methods.Scipy: SciPy's optimiser over the kernels' residual and Jacobian."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,7 +14,7 @@ from poise.methods.scipy import LEAST_SQUARES, WITHOUT_BOUNDS, Scipy
 from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
-from poise.solvers.drivers.inside import bring_inside
+from poise.solvers.drivers.inside import bring_inside, list_plain
 from poise.solvers.options import MOST, Options
 from poise.solvers.report.history import record_states
 from poise.solvers.table import make_native_table
@@ -179,7 +177,7 @@ class BlackBox:
         low, high = np.full(len(moving), -np.inf), np.full(len(moving), np.inf)
         if self._options.limit_handling == "off":
             return low, high
-        coordinate = {v: q for joint in self._model.joints for q, v in list_plain_coordinates(joint)}
+        coordinate = {v: q for q, v in list_plain(self._model)}
         for k, v in enumerate(moving):
             if v in coordinate:
                 x = q0[coordinate[v]]
@@ -254,12 +252,6 @@ def refuse_options(options: Options) -> None:
         if given:
             value = getattr(options, name)
             raise InvalidValue(f"methods.Scipy does not know {name}={value!r}; leave it out, or use method='lm'.")
-
-
-def list_plain_coordinates(joint: Any) -> list[tuple[int, int]]:
-    """Return (index in q, index in v) of a joint's coordinates that are not part of a quaternion."""
-    plain = len(joint.coordinates)
-    return [(joint.q.start + k, joint.v.start + k) for k in range(plain)]
 
 
 def find_right_jacobian(w: Floats) -> Floats:

@@ -7,21 +7,20 @@ trade a goal for a posture. A step is accepted if every goal is still reached an
 halved. In continuous mode a call takes one step, so that the bound of a call holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.goals import Goal, Rest
 from poise.goals.goal import GoalRows
 from poise.goals.postures.gaussian import DiagonalPosture, Gaussian
 from poise.goals.postures.pose_targets import NOTHING, PoseTargets, is_place
-from poise.goals.postures.posture import GeneralPosture, find_rest_cost, find_rest_slope
+from poise.goals.postures.posture import GeneralPosture
+from poise.goals.postures.rest import measure_units
 from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer, read_errors
@@ -57,8 +56,11 @@ class CurvedPosture:
         self._native = core.Solver(model.native_body, self._table)
         self._read_places({name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)})
         self._ones, self._style = np.ones(model.nv), self._all[0]
-        still = [j for j in model.joints if j.nv and not np.asarray(self._table["may_move"])[j.v].any()]
+        self._moves = np.asarray(self._table["may_move"]) > 0
+        still = [j for j in model.joints if j.nv and not self._moves[j.v].any()]
         self._still = np.array([k for j in still for k in range(j.q.start, j.q.stop)], dtype=np.intp)
+        self._pull: Floats | None = None  # gains of a diagonal posture in addition to a Gaussian, and its target
+        self._wanted: Floats | None = None
         self._gaussian = self._is_gaussian()
         self._bare = not options.limits and not any(joint.cone for joint in model.joints)
         self._span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
@@ -73,20 +75,20 @@ class CurvedPosture:
     def _is_gaussian(self) -> bool:
         """Return whether the postures are one Gaussian plus diagonal quadratic ones."""
         curved = [rest for rest in self._all if isinstance(rest, GeneralPosture)]
-        beside = [rest for rest in self._all if not isinstance(rest, GeneralPosture)]
+        diagonal = [rest for rest in self._all if not isinstance(rest, GeneralPosture)]
         start = np.array(self._model.rest)
         likely = curved[0].find_likely(self._model, NOTHING, start) if len(curved) == 1 else None
         inside = self._options.method.levels and self._options.limit_handling in ("active", "off")
-        if likely is None or not inside or any(rest.power != 2 for rest in beside):
+        if likely is None or not inside or any(rest.power != 2 for rest in diagonal):
             return False
         self._style, chart = curved[0], likely[0].chart
-        moves = np.asarray(self._table["may_move"])[chart.velocities[chart.counts]] > 0
-        self._held = np.flatnonzero(~moves)
         self._others = np.delete(np.arange(len(chart.velocities)), chart.counts)
-        gain = np.sum([rest.gain(self._model) for rest in beside], axis=0) if beside else np.zeros(1)
-        self._pull, self._wanted = None, None
+        gain = np.sum([rest.gain(self._model) for rest in diagonal], axis=0) if diagonal else np.zeros(1)
         if gain.max(initial=0.0) > 0.0:
-            self._pull, self._wanted = 2.0 * gain / self._units() ** 2, combine_postures(self._model, beside)[1]
+            self._pull, self._wanted = (
+                2.0 * gain / measure_units(self._model) ** 2,
+                combine_postures(self._model, diagonal)[1],
+            )
         return True
 
     def __getattr__(self, name: str) -> Any:
@@ -133,7 +135,7 @@ class CurvedPosture:
 
     def _find_way(self, a: Floats, b: Floats) -> float:
         """Return the largest motion of a velocity between two poses [rad, or lengths L]."""
-        return float(np.abs(self._model.difference(a, b) / self._units()).max(initial=0.0))
+        return float(np.abs(self._model.difference(a, b) / measure_units(self._model)).max(initial=0.0))
 
     def _ask(self) -> PoseTargets:
         """Return the points with targets, and their targets."""
@@ -161,7 +163,7 @@ class CurvedPosture:
                 x = gaussian.chart.measure(before)[gaussian.chart.counts]
                 gaussian = replace(gaussian, mean=x + FOLLOW * (gaussian.mean - x))
             begin = self._hold(seed, at) if look == 0 and before is None else at
-            seen, (at, _, settled) = at, self._step(gaussian.hold(self._held, q), begin, MOST_SETTLING)
+            seen, (at, _, settled) = at, self._step(self._hold_still(gaussian, q), begin, MOST_SETTLING)
             if not settled:
                 return None
             away = gaussian.chart.measure(seen) - gaussian.chart.measure(at)
@@ -178,8 +180,8 @@ class CurvedPosture:
         """Return the end of the steps to the most likely pose, their number, and whether they converged."""
         spread, posed = gaussian.spread, None
         if self._pull is not None and self._wanted is not None:
-            beside = DiagonalPosture.join(gaussian, q, self._pull, self._wanted)
-            spread, posed = beside.spread, (beside.shrink, beside.loose, beside.pull, beside.wanted)
+            diagonal = DiagonalPosture.join(gaussian, q, self._pull, self._wanted)
+            spread, posed = diagonal.spread, (diagonal.shrink, diagonal.loose, diagonal.pull, diagonal.wanted)
         given = (gaussian.chart.native, gaussian.mean, spread, q, most, LONGEST, CLOSE, serve, posed)
         found: tuple[Floats, int, bool] = core.settle(self._native, *given)
         return found
@@ -236,7 +238,7 @@ class CurvedPosture:
         """Return a pose along the step with less cost and all errors within `bars`, or None."""
         share = 1.0
         for _ in range(MOST_HALVINGS):
-            if np.abs(share * step / self._units()).max(initial=0.0) < SMALL:
+            if np.abs(share * step / measure_units(self._model)).max(initial=0.0) < SMALL:
                 return None
             self._rest_at(best.q, share * step)
             trial = self._run(best.q, None, None)
@@ -250,53 +252,16 @@ class CurvedPosture:
         self._native.rest_at(np.asarray(self._model.integrate(q, step)), self._ones)
 
     def _find_cost(self, q: Floats) -> float:
-        return sum(find_rest_cost(rest, self._model, q) for rest in self._rests)
+        return float(sum(rest.find_cost(self._model, q) for rest in self._rests))
 
     def _find_step(self, q: Floats) -> Floats:
         """Return the Newton step of the cost in the null space of the goals' Jacobian."""
-        model, unit = self._model, self._units()
-        if self._gaussian:
-            gaussian = self._rests[self._all.index(self._style)].gaussian.hold(self._held, q)
-            return np.asarray(model.difference(q, self._step(gaussian, q, 1, serve=False)[0]))
-        parts = [find_rest_slope(rest, model, q) for rest in self._rests]
-        g, H = np.sum([part[0] for part in parts], axis=0), np.sum([part[1] for part in parts], axis=0)
-        J, _, velocities = self._native.rows_jacobian(q)
-        free = self._find_free(q, g, np.array(velocities, dtype=np.intp))
-        step = np.zeros(model.nv)
-        if not free[1].any():
-            return step
-        at, columns = free
-        u = unit[at[columns]]
-        A, b = J[:, columns] * u, -g[at[columns]] * u
-        B = H[np.ix_(at[columns], at[columns])] * np.outer(u, u)
-        B = B + 1e-6 * max(float(np.trace(B)) / len(u), 1e-12) * np.eye(len(u))
-        found = solve_on_rows(A, B, b)
-        step[at[columns]] = u * found * min(1.0, LONGEST / max(float(np.abs(found).max()), 1e-300))
-        return step
+        local = self._rests[self._all.index(self._style)]
+        if not self._gaussian:
+            slopes, bends = zip(*(rest.find_slope(self._model, q) for rest in self._rests), strict=True)
+            local = Gaussian.approximate(self._model, q, np.sum(slopes, axis=0), np.sum(bends, axis=0))
+        return np.asarray(self._model.difference(q, self._step(self._hold_still(local, q), q, 1, serve=False)[0]))
 
-    def _find_free(self, q: Floats, g: Floats, at: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the velocities of the problem, and a mask of those not blocked by a joint limit."""
-        model = self._model
-        if self._options.limit_handling == "off":
-            return at, np.ones(len(at), dtype=bool)
-        value = np.full(model.nv, np.nan)
-        for joint in model.joints:
-            if joint.nv and len(joint.coordinates):
-                plain = len(joint.coordinates)
-                value[joint.v.start : joint.v.start + plain] = q[joint.q.start : joint.q.start + plain]
-        small = 1e-9 * self._units()
-        stuck = ((value <= model.lower + small) & (g > 0)) | ((value >= model.upper - small) & (g < 0))
-        return at, ~stuck[at]
-
-    def _units(self) -> Floats:
-        return np.where(self._model.slides, self._model.length, 1.0)
-
-
-def solve_on_rows(A: Floats, B: Floats, b: Floats) -> Floats:
-    """Return the p with A p = 0 that minimises p^T B p / 2 - b^T p, from the null space of A by SVD."""
-    _, values, rows = np.linalg.svd(A, full_matrices=True)
-    rank = int((values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)).sum())
-    Z = rows[rank:].T
-    if Z.shape[1] == 0:
-        return np.zeros(len(b))
-    return np.asarray(Z @ np.linalg.solve(Z.T @ B @ Z, Z.T @ b))
+    def _hold_still(self, gaussian: Gaussian, q: Floats) -> Gaussian:
+        """Return a Gaussian conditioned on the coordinates of a pose that may not move."""
+        return gaussian.hold(np.flatnonzero(~self._moves[gaussian.chart.velocities[gaussian.chart.counts]]), q)

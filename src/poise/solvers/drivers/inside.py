@@ -4,8 +4,6 @@ The kernels differ: they move only joints that no goal depends on at once, and t
 search, with the bound of a call as a window of each step.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,7 +11,7 @@ from poise.model import Model
 from poise.solvers.options import CONTINUOUS_SPAN, Options
 from poise.solvers.table import may_move
 
-__all__ = ["bring_inside", "is_inside"]
+__all__ = ["bring_inside", "is_inside", "list_plain"]
 
 
 def bring_inside(model: Model, start: ArrayLike, options: Options) -> NDArray[np.float64]:
@@ -41,8 +39,9 @@ def is_inside(model: Model, q: NDArray[np.float64], options: Options) -> bool:
 def list_ranged(model: Model, options: Options) -> list[tuple[int, int]]:
     """Return (index in q, index in v) of every movable coordinate that is not part of a quaternion."""
     moves = may_move(model, options.joints)
-    pairs: list[tuple[int, int]] = []
-    for joint in model.joints:
-        plain = len(joint.coordinates)
-        pairs += [(joint.q.start + k, joint.v.start + k) for k in range(max(plain, 0))]
-    return [(at, v) for at, v in pairs if moves[v]]
+    return [(at, v) for at, v in list_plain(model) if moves[v]]
+
+
+def list_plain(model: Model) -> list[tuple[int, int]]:
+    """Return (index in q, index in v) of every coordinate that is not part of a quaternion."""
+    return [(j.q.start + k, j.v.start + k) for j in model.joints for k in range(len(j.coordinates))]
