@@ -1,7 +1,5 @@
 """Flesh around a skeleton: that of a figure is connected, however its file lays the bones."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -14,9 +12,9 @@ from bvh_cases import ROOT6, ROTATIONS, write
 from bvh_oracle import Bone, bones, text_of
 from poise.limits.skeleton import make_skeleton_capsules
 from poise.model import Box
-from poise.pictures.body.arm_flesh import is_arm
+from poise.pictures.body.arm_flesh import shape_arm
 from poise.pictures.body.clay import place_core
-from poise.pictures.body.flesh import cover_skeleton, find_flesh
+from poise.pictures.body.flesh import find_flesh
 from poise.pictures.body.joint_balls import join_balls
 from poise.pictures.body.solids import find_solids
 
@@ -173,19 +171,28 @@ def test_heavy_parts_without_bones_hang_together_with_the_rest() -> None:
 def test_the_links_of_an_arm_are_where_their_masses_are(name: str) -> None:
     """The upper arm of a UR is beside its shoulder; its bone, from joint to joint, is not."""
     model = poise.load(name)
-    world, cones = dict(zip(model.frames, model.fk(model.rest), strict=True)), list(cover_skeleton(model))
-    assert len(cones) > len(model.frames) - 3, "links and housings"
+    world, solids = dict(zip(model.frames, model.fk(model.rest), strict=True)), shape_arm(model)
+    assert solids == find_solids(model)
+    assert {part.frame for part in find_flesh(model)} == {solid.frame for solid in solids}
     for frame, T in list(world.items())[1:]:  # without the pedestal
         center = T[:3, :3] @ model.frame(frame).center + T[:3, 3]
         far = []
-        for other, cone in cones:
-            a, b = (world[other][:3, :3] @ np.array(end) + world[other][:3, 3] for end in (cone.a, cone.b))
-            along = (b - a) / max(float((b - a) @ (b - a)), 1e-12)
-            share = float(np.clip((center - a) @ along, 0.0, 1.0))
-            far.append(float(np.linalg.norm(a + share * (b - a) - center)) - min(cone.start, cone.end))
+        for solid in solids:
+            x, y, z = np.linalg.inv(world[solid.frame] @ solid.T_frame_solid)[:3] @ [*center, 1.0]
+            far.append(np.hypot(*np.maximum((np.hypot(x, y), abs(z)) - np.array(solid.half)[::2], 0)) - solid.round[0])
         assert model.frame(frame).mass < 0.7 or min(far) < 0.02, frame
+
+
+def test_an_arm_is_drawn_on_its_axes_wherever_the_origins_of_its_joints_are() -> None:
+    """A hinge whose origin is far along its axis has its drum where the links meet the axis."""
+    builder = poise.ModelBuilder(name="arm")
+    builder.add_joint("a", None, "revolute", offset=(0.0, 0.0, 0.3), axis=(0.0, 0.0, 1.0))
+    builder.add_joint("b", "a", "revolute", offset=(0.2, 0.5, 0.0), axis=(0.0, 1.0, 0.0))
+    builder.add_joint("c", "b", "revolute", offset=(0.0, -0.5, 0.4), axis=(1.0, 0.0, 0.0))
+    drum = next(solid for solid in shape_arm(builder.build()) if solid.frame == "b")
+    assert drum.T_frame_solid[:3, 3] == pytest.approx((0.0, -0.5, 0.0), abs=1e-9)
 
 
 def test_a_snake_and_a_planar_arm_stay_as_they_were() -> None:
     for name in ("snake100", "planar3"):
-        assert not is_arm(poise.load(name))
+        assert shape_arm(poise.load(name)) == ()

@@ -14,14 +14,15 @@ import poise
 from poise.errors import FormatWarning
 from poise.kinematics import Pose
 from poise.model.geometry.looks import Look, Material, Patch, Piece, Skin, deform
-from poise.model.geometry.shapes import Box, Capsule, Cylinder, Sphere
+from poise.model.geometry.shapes import Box, Capsule, Cylinder, Shape, Sphere
 from poise.pictures import raster
 from poise.pictures.body.pieces import find_pieces, sample_extremes
 from poise.pictures.body.stick import Camera
-from poise.pictures.body.surface import mesh_solid
+from poise.pictures.body.surface import make_solid, mesh_solid
 from poise.pictures.bounds import find_floor, sample_outline
 from poise.pictures.raster import Canvas, Sheet, paint_sheets
 from poise.pictures.textures import decode_texture, shrink_texture
+from poise.spatial import Transform
 
 pytest.importorskip("matplotlib")
 
@@ -107,8 +108,7 @@ def test_a_hostile_mesh_makes_a_coarser_picture_and_not_a_slow_one(monkeypatch) 
 
 @pytest.mark.parametrize("solid", [Box((1, 2, 3)), Sphere(0.5), Capsule(0.3, 1.0), Cylinder(0.4, 1.0)])
 def test_solids_are_closed_and_face_outwards(solid: Any) -> None:
-    surface = mesh_solid(solid)
-    assert surface is not None
+    surface = mesh_solid(make_solid(Shape("", solid, Transform.identity())) or pytest.fail("not a mesh"))
     a, b, c = (surface.vertices[surface.faces[:, k]] for k in range(3))
     volume = float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6)
     exact = {

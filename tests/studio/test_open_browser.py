@@ -14,13 +14,7 @@ from studio_page import find_viewer, until
 pytestmark = pytest.mark.browser
 
 SKINS = {"first.glb": 8, "second.glb": 5, "third.glb": 3, "fourth.glb": 8, "last.glb": 6}
-OTHERS = {
-    "arm.urdf": "panda",
-    "person.bvh": "humanoid",
-    "flat.urdf": "planar3",
-    "tree.bvh": "tree30",
-    "ur.urdf": "ur5e",
-}
+OTHERS = {"arm.urdf": "panda", "man.bvh": "humanoid", "flat.urdf": "planar3", "tree.bvh": "tree30", "ur.urdf": "ur5e"}
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from poise.motion import retarget
 from poise.pages import Page, searches
 from poise.pages.page import write_html
 from poise.pages.pairs import find_places
-from poise.pages.scene import LONGEST
+from poise.pages.scene import LONGEST, leave_out_settings
 from poise.pages.scenes import make_scene
 from poise.pages.searches import thin_out
 from poise.solvers import race
@@ -66,6 +66,10 @@ def test_a_search_plays_to_its_answer_and_brings_its_table() -> None:
 def test_a_miss_is_explained_on_the_page() -> None:
     missed = poise.solve(PANDA, Reach("panda_hand_tcp", (1.2, 0.0, 0.4)))
     assert "Proved out of reach" in scene(poise.show(missed, browser=False))["words"]
+    words = leave_out_settings(
+        "It is reached with max_steps=9.\nOr it would be reached with seed=1.\nAnother (seed=) might."
+    )
+    assert words == "It is reached by a longer search.\nAnother might."
 
 
 def test_a_motion_plays_at_its_own_pace_and_a_long_one_is_thinned() -> None:

@@ -57,6 +57,13 @@ def test_a_pose_is_drawn_and_turns_with_the_mouse(browser: Any, tmp_path: Path, 
     opened.close()
 
 
+def test_a_resized_view_is_drawn_before_it_is_seen(browser: Any, tmp_path: Path) -> None:
+    opened = Opened(browser, saved(poise.load("planar3"), tmp_path), WITHOUT_WEBGL)
+    look = "new ResizeObserver(() => done(player.dirty)).observe(player.canvas)"
+    assert not opened.tab.evaluate(f"new Promise((done) => {{ player.canvas.style.height = '9px'; {look}; }})")
+    opened.close()
+
+
 def test_a_motion_plays_by_itself_and_stops(browser: Any, tmp_path: Path) -> None:
     model = poise.load("panda")
     q = np.linspace(model.rest, model.rest + 0.6 * (model.upper - model.rest), 60)
@@ -104,9 +111,11 @@ def test_arrow_keys_step_after_the_mouse_and_turn_after_tab(browser: Any, tmp_pa
 def test_a_recorded_search_shows_its_table_and_reason(browser: Any, tmp_path: Path) -> None:
     model = poise.load("panda")
     missed = poise.solve(model, [Reach("panda_hand_tcp", (1.2, 0.0, 0.4)), Rest()], record=True)
-    opened = Opened(browser, saved(missed, tmp_path))
-    assert "panda_hand_tcp" in opened.tab.locator("#table").inner_text()
-    assert "out of reach" in opened.tab.locator("#words").inner_text()
+    opened = Opened(browser, saved(missed, tmp_path), viewport={"width": 390, "height": 640})
+    label, panel, view = (opened.tab.locator(each).bounding_box() for each in ("#labels span", "#panel", "#view"))
+    assert [label["x"] + label["width"] <= 391, view["y"] + view["height"] <= panel["y"]] == [True, True]
+    assert "panda_hand_tcp" in opened.tab.locator("#table").text_content()
+    assert "out of reach" in opened.tab.locator("#words").text_content()
     assert drawn(opened.still(len(missed.history))) > 1500
     opened.close()
 

@@ -15,7 +15,7 @@ from poise.goals import Balance
 from poise.kinematics.column_names import name_velocities
 from poise.methods import find_method, names
 from poise.pictures.body.flesh import find_flesh
-from poise.pictures.body.surface import RoundCone, measure_distance, round_surface
+from poise.pictures.body.surface import make_capsule, measure_distance, round_surface
 from poise.studio.downloads import pose_from_json, pose_to_json
 from poise.studio.panel import lesson
 from poise.studio.puppet import Puppet
@@ -44,7 +44,8 @@ def settled(puppet, most=120):
 
 
 def test_a_surface_lies_on_its_cones():
-    cones = [RoundCone((0, 0, 0), (0, 0, 1), 0.2, 0.1), RoundCone((0, 0, 1), (0.5, 0, 1.2), 0.1, 0.08)]
+    low, middle, high = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.0, 1.2]])
+    cones = [make_capsule(None, low, middle, (0.2, 0.1)), make_capsule(None, middle, high, (0.1, 0.08))]
     surface = round_surface(cones)
     assert np.abs(measure_distance(surface.vertices, cones, 0.5 * 0.12)).max() < 2e-3
     edges = np.sort(

@@ -17,6 +17,7 @@ from studio_page import (
     SIZE,
     choose,
     click_until,
+    download,
     drag,
     grip_at,
     hover,
@@ -47,6 +48,11 @@ def test_it_opens_with_words_and_a_body(page):
     until(lambda: len({round(tab.bounding_box()["y"]) for tab in tabs}) == 1, page)  # in one row, once all is there
     box = tabs[-1].bounding_box()
     assert box["x"] + box["width"] <= SIZE["width"]
+    page.set_viewport_size({"width": 390, "height": 844})  # on a phone the panel is below the body
+    panel = page.locator("[style*='max-height: 60%']")
+    until(lambda: panel.count() == 1 and panel.bounding_box()["width"] == 390, page)
+    assert panel.bounding_box()["y"] >= 0.5 * 844
+    page.set_viewport_size(SIZE)
 
 
 def test_a_mouse_drags_the_hand_and_the_goal_is_reached(studio, page):
@@ -159,9 +165,7 @@ def test_a_file_is_opened_and_a_pose_saved(studio, page, tmp_path):
     until(lambda: studio.model.nv == 7, page)
     page.get_by_text("arm.urdf is open").wait_for(timeout=1e3 * PATIENCE)
     open_save_folder(page)
-    with page.expect_download(timeout=1e3 * PATIENCE) as started:
-        page.get_by_role("button", name="Save", exact=True).last.click()
-    started.value.save_as(tmp_path / "pose.json")
+    download(page, "Save").save_as(tmp_path / "pose.json")
     assert '"poise": "pose"' in (tmp_path / "pose.json").read_text()
 
 

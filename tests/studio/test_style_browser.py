@@ -9,7 +9,7 @@ import pytest
 
 import poise
 from poise.goals import Style
-from studio_page import PATIENCE, drag, open_save_folder, still, until
+from studio_page import PATIENCE, download, drag, open_save_folder, still, until
 from walks import make_bow, make_walk
 
 pytestmark = pytest.mark.browser
@@ -49,13 +49,9 @@ def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
 
     page.keyboard.press("Control+z")  # the slide
     until(lambda: np.array_equal(studio.puppet.q, styled.q), page)
-    with page.expect_download(timeout=1e3 * PATIENCE) as started:
-        page.get_by_role("button", name="Save style").click()
-    started.value.save_as(tmp_path / "saved.npz")
+    download(page, "Save style").save_as(tmp_path / "saved.npz")
     assert len(Style.load(tmp_path / "saved.npz")) == 84
     open_save_folder(page)
-    with page.expect_download(timeout=1e3 * PATIENCE) as started:
-        page.get_by_role("button", name="Save", exact=True).last.click()
-    assert json.loads(started.value.path().read_text())["q"] == pytest.approx(list(styled.q))
+    assert json.loads(download(page, "Save").path().read_text())["q"] == pytest.approx(list(styled.q))
     page.keyboard.press("Control+z")  # the drag
     until(lambda: np.abs(studio.puppet.q - before).max() < 1e-6, page)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from studio_page import PATIENCE, choose, click_until, drag, seen_at, until
+from studio_page import PATIENCE, choose, click_until, download, drag, seen_at, until
 from walks import make_walk, put_skate_in
 
 pytestmark = pytest.mark.browser
@@ -106,10 +106,9 @@ def test_a_drag_at_a_frame_is_a_key_that_undo_takes_back(studio, page):
 
 def test_the_clip_is_saved_as_it_is_seen_in_its_own_format(studio, page, tmp_path):
     unfold(page, "Save")
-    with page.expect_download(timeout=1e3 * PATIENCE) as started:
-        press(page, "Save clip")
-    assert started.value.suggested_filename == "walk_edited.bvh"
-    started.value.save_as(tmp_path / "saved.bvh")
+    file = download(page, "Save clip")
+    assert file.suggested_filename == "walk_edited.bvh"
+    file.save_as(tmp_path / "saved.bvh")
     saved, seen = poise.load_motion(tmp_path / "saved.bvh"), studio.session.player.motion
     for name in ("heel_l", "hand_r"):
         frame = poise.roles(seen.model).get(name, name)
@@ -145,7 +144,5 @@ def test_a_clip_is_retargeted_and_a_pair_mended_by_two_clicks(studio, page, tmp_
     choose(page, "On the other", first.target)  # the same by the list
     until(lambda: second.mapping.find("head") == first, page)
     until(lambda: second.background.task is None and second.carried.result.mapping.find("head") == first, page)
-    with page.expect_download(timeout=1e3 * PATIENCE) as started:
-        press(page, "Save carried clip")
-    started.value.save_as(tmp_path / "carried.bvh")
+    download(page, "Save carried clip").save_as(tmp_path / "carried.bvh")
     assert len(poise.load_motion(tmp_path / "carried.bvh")) == len(studio.session.player.motion)

@@ -1,8 +1,8 @@
 """The Typer app with all commands. No other package of Poise imports Typer or Rich."""
 
-from __future__ import annotations
-
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -41,7 +41,11 @@ EXAMPLES: Examples = {
         "poise solve robot.urdf --reach tool0 1.2 0 0.4 --out pose.png; echo $?",
     ],
     info_command: ["poise info robot.urdf", "poise info walk.bvh", "poise info humanoid --json"],
-    convert_command: ["poise convert robot.urdf.xacro robot.urdf", "poise convert walk.bvh walk.csv"],
+    convert_command: [
+        "poise convert robot.urdf.xacro robot.urdf",
+        "poise convert walk.bvh walk.csv",
+        "poise convert walk.csv walk.npz --model g1.xml --style mjlab",
+    ],
     lock_command: [
         "poise lock walk.bvh --scale 0.01 --out locked.bvh",
         "poise lock dancer.glb --out locked.glb --save-contacts feet.json",
@@ -50,7 +54,7 @@ EXAMPLES: Examples = {
     retarget_command: [
         "poise retarget dance.bvh g1.xml --scale 0.01 --out dance_g1.csv --style unitree",
         "poise retarget walk.bvh dancer.glb --out walk.glb --save-mapping cmu_to_dancer.json",
-        "poise retarget lafan1/ g1.xml --scale 0.01 --out g1/ --style unitree",
+        "poise retarget lafan1/ g1.xml --scale 0.01 --out g1/ --style mjlab --fps 50",
     ],
     quality_command: ["poise quality walk.bvh", "poise quality locked.bvh --source walk.bvh --json"],
     track_command: ["poise track panda path.csv --frame panda_hand_tcp --fps 100 --out q.csv"],
@@ -92,6 +96,10 @@ class Commands(TyperGroup):
             command = getattr(wrong.command, "commands", {}).get(ctx.invoked_subcommand, wrong.command)
             _, *examples = (command.epilog or "").split("\n\n")
             advice = f"for example: {examples[0]}" if examples else f"one of: {', '.join(command.commands)}"
+            word = (re.findall(r"^No such command '(.*?)'", error.format_message()) or [""])[0]
+            if word in poise.models.names() or Path(word).is_file():
+                advice = f"poise studio {word}, or poise info {word}"
+            advice = "poise --help" if word == "help" else advice
             told = f"{error.format_message().rstrip('.')}.".replace("?.", "?")
             typer.echo(f"{wrong.command_path}: {told} Type {advice}", err=True)
             raise typer.Exit(2) from None

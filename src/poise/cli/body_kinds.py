@@ -1,7 +1,5 @@
 """The kind and size of a body, for `poise info`: "a person, 1.5 m", "an arm of 6 joints, reach 1.35 m"."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import poise
@@ -13,6 +11,7 @@ from poise.model import Model
 __all__ = ["describe_kind"]
 
 FEWEST_IN_ARM = 2  # joints that every end of an arm, such as its fingers, shares
+PHALANGES, FINGERS = 3, range(3, 6)  # joints of a finger at least, and fingers of a hand
 LEGGED = {"quadruped": "a body with four legs", "many legs": "a body with more than four legs"}
 
 
@@ -31,7 +30,7 @@ def describe_kind(model: Model, motion: Motion | None) -> str:
 
 
 def describe_chains(model: Model) -> str:
-    """Describe a body without limbs: an arm, if its joints are a chain that may end in fingers."""
+    """Describe a body without limbs: a hand, or an arm, if its joints are a chain that may end in fingers."""
     moving = [joint.name for joint in model.joints if joint.nv and joint.kind != "free"]
     if not moving:
         return "a rigid body"
@@ -39,6 +38,9 @@ def describe_chains(model: Model) -> str:
     inner = {name for chain in chains for name in chain[:-1]}
     ends = [chain for chain in chains if chain and chain[-1] not in inner]
     shared = min(count_common(ends[0], chain) for chain in ends)
+    fingers = {chain[shared] for chain in ends if len(chain) >= shared + PHALANGES}
+    if shared <= FEWEST_IN_ARM and len(fingers) == len({chain[-1] for chain in ends}) in FINGERS:
+        return f"a hand of {len(fingers)} fingers"
     if shared < FEWEST_IN_ARM:
         return f"a mechanism of {len(moving)} moving joint{'s' * (len(moving) != 1)}"
     gripper = len(moving) - shared
@@ -48,7 +50,7 @@ def describe_chains(model: Model) -> str:
 
 def list_moving(model: Model, frame: str) -> list[str]:
     """List the joints above a frame that move by themselves, root first."""
-    return [joint.name for joint in reversed(model.joints_above(frame)) if joint.nv or joint.mimic]
+    return [j.name for j in reversed(model.joints_above(frame)) if (j.nv or j.mimic) and j.kind != "free"]
 
 
 def count_common(one: list[str], other: list[str]) -> int:

@@ -1,7 +1,5 @@
 """`poise lock`, `poise quality` and `poise track`: commands that work on whole clips."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +9,7 @@ import typer
 import poise
 from poise import motion
 from poise.cli.console import Body, check_out, report_errors, report_written, show_progress
-from poise.cli.files import Clip, For, Up, load_one_motion, read_options
+from poise.cli.files import Clip, For, KeepRest, Up, load_one_motion, read_options
 from poise.cli.waypoints import read_path
 from poise.formats.units import UNIT_NAMES, scale_motion
 from poise.goals import Reach
@@ -19,6 +17,7 @@ from poise.model import Model
 
 __all__ = [
     "WITH_SKIN",
+    "AddPath",
     "AsJson",
     "File",
     "lock_command",
@@ -30,6 +29,7 @@ __all__ = [
 File = Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, AMASS, a table.")]
 Ledger = Annotated[Path | None, typer.Option(help="Contacts to lock, as a JSON file; detected by default.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+AddPath = Annotated[bool, typer.Option("--add-path", help="Move a walk on the spot over the ground.")]
 Unit = Annotated[str, typer.Option("--scale", help="Metres per unit of the file; auto detects them.")]
 WITH_SKIN = (".glb", ".gltf", ".vrm")
 
@@ -45,11 +45,12 @@ def lock_command(
         float, typer.Option(help="Width over which corrections are smoothed [tenths of a second].")
     ] = 1.0,
     save_contacts: Annotated[Path | None, typer.Option(help="Write the locked contacts as JSON.")] = None,
-    add_path: Annotated[bool, typer.Option("--add-path", help="Move a walk on the spot over the ground.")] = False,
+    add_path: AddPath = False,
     scale: Unit = "auto",
     up: Up = None,
     clip: Clip = None,
     model: For = None,
+    keep_rest: KeepRest = False,
     as_json: AsJson = False,
 ) -> None:
     """Lock the feet of a clip to the ground: no sliding, floating or sinking. The file keeps its unit."""
@@ -58,8 +59,7 @@ def lock_command(
         if save_contacts is not None:
             check_out(save_contacts, "write_values")
         chosen = read_measuring(scale, up)
-        given = load_one_motion(file, chosen, clip, model)
-        speed = motion.measure_spot_speed(given) * given.model.metres_per_unit
+        given = load_one_motion(file, chosen, clip, model, keep_rest)
         given = motion.add_path(given) if add_path else given
         ledger = "auto" if contacts is None else motion.Contacts.load(contacts)
         height = None if floor is None else floor / given.model.metres_per_unit
@@ -71,9 +71,6 @@ def lock_command(
             poise.save(track.contacts, save_contacts)
     report_written(out)
     report_unit(file, given.model)
-    if speed and not add_path:
-        name = Path(file).name
-        typer.echo(f"{name} walks on the spot at about {speed:.1f} m/s; --add-path moves it over the ground", err=True)
     print_quality({"before": motion.quality(given, contacts=track.demanded), "after": track.quality}, as_json)
     if not as_json:
         typer.echo(track.why())
@@ -87,13 +84,14 @@ def quality_command(
     up: Up = None,
     clip: Clip = None,
     model: For = None,
+    keep_rest: KeepRest = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the quality of a clip: foot slip, drift, float, sink, steps, jerk, limits."""
     with report_errors("quality"):
         chosen = read_measuring(scale, up)
-        given = load_one_motion(file, chosen, clip, model)
-        first = None if source is None else load_one_motion(source, chosen, None, model)
+        given = load_one_motion(file, chosen, clip, model, keep_rest)
+        first = None if source is None else load_one_motion(source, chosen, None, model, keep_rest)
         ledger = None if contacts is None else motion.Contacts.load(contacts)
         found = motion.quality(given, first, contacts=ledger)
     report_unit(file, given.model)
@@ -147,3 +145,5 @@ def print_quality(found: dict[str, motion.Quality], as_json: bool) -> None:
         cells = "".join(f"{lines.get(what, ''):<{widths[name]}}" for name, lines in tables.items())
         typer.echo(f"{what:<10}{cells}".rstrip())
     typer.echo()
+    if any(each.spot_speed for each in found.values()):
+        typer.echo("poise lock and poise retarget move a walk on the spot over the ground with --add-path", err=True)

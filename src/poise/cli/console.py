@@ -1,7 +1,5 @@
 """Helpers shared by all commands: error reports, progress bars, shell completion."""
 
-from __future__ import annotations
-
 import platform
 import re
 import warnings
@@ -19,6 +17,7 @@ import poise
 from poise.errors import FormatError, FormatWarning, PoiseError
 from poise.files.target import check_target
 from poise.formats.registry import find_writer, knows_suffix
+from poise.formats.tables.robot_csv import check_style
 from poise.hooks import Hook
 from poise.methods import names
 
@@ -51,7 +50,8 @@ def report_errors(verb: str, *, quiet: bool = False) -> Iterator[None]:
         try:
             yield
         except (PoiseError, OSError) as error:
-            typer.echo(f"poise {verb}: {write_as_options(str(error), verb)}", err=True)
+            advice = "" if isinstance(error, PoiseError) else ". Name another path."
+            typer.echo(f"poise {verb}: {write_as_options(str(error), verb)}{advice}", err=True)
             raise typer.Exit(2) from None
     for text in dict.fromkeys(str(warning.message) for warning in caught if not quiet):
         typer.echo(f"warning: {write_as_options(text, verb)}", err=True)
@@ -84,14 +84,19 @@ def list_options(verb: str) -> dict[str, Any]:
     return {each.opts[0][2:].replace("-", "_"): each for each in command.params if each.opts[0].startswith("--")}
 
 
-def check_out(path: Path, verb: str = "", others: tuple[str, ...] = ()) -> None:
-    """Raise `FormatError` if a file cannot be written, before the work begins.
+def check_out(path: Path, verb: str = "", others: tuple[str, ...] = (), style: str | None = None) -> None:
+    """Raise an error if a file cannot be written, before the work begins.
 
     Args:
         path: The file.
         verb: The writer of formats that are allowed, such as "write_motion"; "" for none.
         others: Suffixes of pages and pictures that are allowed.
+        style: The layout of a robot's motion, which has a suffix of its own.
     """
+    if style is not None:
+        check_style(style, str(path))
+        check_target(path)
+        return
     suffix, also = path.suffix.lower(), f"page or picture ({' '.join(others)})"
     if suffix not in others and not verb:
         raise FormatError(f"has the suffix {suffix!r}; write a {also}.", str(path))

@@ -1,7 +1,5 @@
 """`poise demo`: a figure reaches with both hands, looks at a ball and balances; writes a picture and a page."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -20,7 +18,8 @@ from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
 from poise.model import Capsule, Model, Object, Sphere
 from poise.pictures import Camera, Picture
-from poise.pictures.body.solids import Solid, place_object
+from poise.pictures.body.solids import place_object
+from poise.pictures.body.surface import Solid
 from poise.pictures.picture import draw_solution
 from poise.solvers.solution import Solution
 

@@ -1,7 +1,5 @@
 """`poise info` and `poise convert`: describe a file, and convert it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence
@@ -15,7 +13,7 @@ from rich.table import Table
 
 import poise
 from poise.cli.body_kinds import describe_kind
-from poise.cli.console import PAGES, PICTURES, Body, report_errors, write_as_options
+from poise.cli.console import PAGES, PICTURES, Body, check_out, report_errors, write_as_options
 from poise.errors import FormatError
 from poise.files.source import Source
 from poise.files.target import check_target
@@ -26,10 +24,11 @@ from poise.kinematics import Motion
 from poise.model import Model
 from poise.model.joints.text import describe_joint
 from poise.model.text import count_parts
+from poise.motion import measure_spot_speed
 
 __all__ = ["convert_command", "info_command"]
 
-MAX_ROWS = 200
+MAX_ROWS, MOVIES = 200, (".gif", ".mp4")
 
 Base = Annotated[str, typer.Option(help="fixed, or free: add a free root joint (6 DOF).")]
 Scale = Annotated[str, typer.Option(help="Metres per unit of the file, or auto.")]
@@ -44,6 +43,14 @@ Tool = Annotated[
 ]
 Clip = Annotated[str | None, typer.Option(help="The animation to use, by name or number.")]
 For = Annotated[str | None, typer.Option("--model", help="The body of a motion table: a file or a built-in name.")]
+RobotStyle = Annotated[
+    str | None,
+    typer.Option(
+        "--style",
+        help="Layout of a robot's motion: unitree (csv), gmr, mjlab, beyondmimic (npz), twist, phc (pkl).",
+    ),
+]
+KeepRest = Annotated[bool, typer.Option("--keep-rest", help="Keep a first frame that only shows the rest pose.")]
 
 
 def info_command(
@@ -67,8 +74,9 @@ def info_command(
         typer.echo(json.dumps(facts, indent=2))
         return
     console = Console(highlight=False)
-    console.print(escape(write_summary(body, motion)), soft_wrap=True)
-    for note in merge_notes(facts["notes"]):
+    summary = write_summary(body, motion)
+    console.print(escape(summary), soft_wrap=True)
+    for note in merge_notes([note for note in facts["notes"] if note not in summary]):
         console.print(f"[bold]note[/bold]     {escape(write_as_options(note, 'info'))}", soft_wrap=True)
     for key in ("source", "frames", "mass", "shapes", "roles", "poses"):
         if value := facts[key]:
@@ -89,6 +97,8 @@ def convert_command(
     clip: Clip = None,
     model: For = None,
     like: Annotated[str | None, typer.Option(help="A glTF file: write the motion into its character.")] = None,
+    keep_rest: KeepRest = False,
+    style: RobotStyle = None,
     what: Annotated[str, typer.Option("--as", help="model or motion, if the formats allow both.")] = "auto",
     keep: Annotated[bool, typer.Option("--keep", help="Do not overwrite an existing file.")] = False,
 ) -> None:
@@ -96,15 +106,23 @@ def convert_command(
     with report_errors("convert"):
         if what not in ("auto", "model", "motion"):
             raise FormatError(f"--as is {what!r}; it must be model or motion.")
+        if target.suffix.lower() in MOVIES:
+            typed = f"poise.plot(poise.load_motion({source!r}), {str(target)!r})"
+            raise FormatError(f"is a movie; type in Python: {typed}", str(target))
         if target.suffix.lower() in PAGES + PICTURES:
             typed = f"poise solve --out {target}; for a view of the file, poise studio {source}"
             raise FormatError(f"is a page or picture; for one of a pose type {typed}", str(target))
-        if not can_write(str(target), "write_motion"):
+        if style is not None:
+            check_out(target, style=style)
+            what = "motion"
+        elif not can_write(str(target), "write_motion"):
             registry.find_writer(str(target), "write_model")
         check_target(target, overwrite=not keep)
+        if target.exists() and Path(source).exists() and target.samefile(source):
+            raise FormatError(f"is read; write to another file, such as {target.stem}_new{target.suffix}.", str(target))
         chosen = read_options(base=base, scale=scale, up=up)
-        thing = load_to_convert(source, str(target), what, chosen, clip, model)
-        poise.save(thing, target, overwrite=not keep, like=like)
+        thing = load_to_convert(source, str(target), "motion" if keep_rest else what, chosen, clip, model, keep_rest)
+        poise.save(thing, target, overwrite=not keep, like=like, style=style)
     typer.echo(f"wrote {target}: {thing!r}")
 
 
@@ -119,8 +137,7 @@ def read_options(
         number: float | str = "auto" if scale == "auto" else float(scale)
     except ValueError:
         number = scale  # `load` raises for it
-    packages = {"package_path": package_path} if package_path else {}
-    return {"base": base, "scale": number, "up": up, **packages}
+    return {"base": base, "scale": number, "up": up} | ({"package_path": package_path} if package_path else {})
 
 
 def load_all(
@@ -159,11 +176,13 @@ def read_file(file: str, chosen: dict[str, Any], clip: str | None, model: str | 
         return body, None
 
 
-def load_one_motion(file: str, chosen: dict[str, Any], clip: str | None, model: str | None) -> Motion:
+def load_one_motion(
+    file: str, chosen: dict[str, Any], clip: str | None, model: str | None, keep_rest: bool = False
+) -> Motion:
     """Return the motion of a file."""
     body = None if model is None else poise.load(model)
     which = int(clip) if clip is not None and clip.isdecimal() else clip
-    return poise.load_motion(file, scale=chosen["scale"], up=chosen["up"], clip=which, model=body)
+    return poise.load_motion(file, scale=chosen["scale"], up=chosen["up"], clip=which, model=body, keep_rest=keep_rest)
 
 
 def find_formats(source: Source) -> tuple[Any, Any]:
@@ -190,7 +209,7 @@ def can_write(target: str, verb: str) -> bool:
 
 
 def load_to_convert(
-    file: str, target: str, what: str, chosen: dict[str, Any], clip: str | None, model: str | None
+    file: str, target: str, what: str, chosen: dict[str, Any], clip: str | None, model: str | None, keep_rest: bool
 ) -> Model | Motion:
     """Return the motion if the file has one and the target can hold it, else the model."""
     if file in poise.models.names() and what != "motion":
@@ -200,7 +219,7 @@ def load_to_convert(
     if what == "auto" and not can_write(target, "write_model"):
         what = "motion"
     if what == "motion":
-        return load_one_motion(file, chosen, clip, model)
+        return load_one_motion(file, chosen, clip, model, keep_rest)
     if what == "model":
         model_format, motion_format = find_formats(Source.open(file))
         if model_format is None and motion_format is not None:  # a table that includes its model
@@ -236,7 +255,7 @@ def list_facts(model: Model, motion: Motion | None) -> dict[str, Any]:
             {"name": j.name, "kind": j.kind, "parent": j.parent, "frame": j.frame, "about": describe_joint(j)}
             for j in model.joints
         ],
-        "notes": [*model.notes, *name_missing_meshes(model)],
+        "notes": [*dict.fromkeys([*model.notes, *(motion.model.notes if motion else ()), *name_missing_meshes(model)])],
     }
 
 
@@ -250,13 +269,13 @@ def merge_notes(notes: list[str]) -> list[str]:
 
 def write_summary(model: Model, motion: Motion | None) -> str:
     """Return one sentence on the kind, the size, the unit and the motion of a body."""
-    unit = UNIT_NAMES.get(model.units, f"unit {model.units}")
-    kept = "" if model.units == "m" else f", lengths in {unit}"
+    kept = "" if model.units == "m" else f", lengths in {UNIT_NAMES.get(model.units, f'unit {model.units}')}"
     text = f"{model.name}: {describe_kind(model, motion)}; {count_parts(model)}, {model.up} is up{kept}"
     if motion is None:
         return f"{text}."
-    seconds = len(motion) / motion.fps
-    return f"{text}; a motion of {len(motion)} frames at {motion.fps:.4g} fps, {seconds:.3g} s."
+    seconds, speed = len(motion) / motion.fps, model.metres_per_unit * measure_spot_speed(motion)
+    spot = f" that walks on the spot at about {speed:.1f} m/s" if speed else ""
+    return f"{text}; a motion of {len(motion)} frames at {motion.fps:.4g} fps, {seconds:.3g} s{spot}."
 
 
 def list_motion_facts(motion: Motion) -> dict[str, Any]:
@@ -285,8 +304,7 @@ def make_joint_table(model: Model) -> Table:
     """Return the joints as a table for the terminal."""
     table = Table(show_edge=False)
     for column in ("joint", "parent", "frame", "kind, axis, range (rad or m)"):
-        first = column == "joint"
-        table.add_column(column, style="bold" if first else None, overflow="fold", no_wrap=first)
+        table.add_column(column, style="bold" * (column == "joint"), overflow="fold", no_wrap=column == "joint")
     for joint in model.joints[:MAX_ROWS]:
         table.add_row(*map(escape, (joint.name, joint.parent or "world", joint.frame, describe_joint(joint))))
     if len(model.joints) > MAX_ROWS:

@@ -1,7 +1,5 @@
 """`poise retarget`: retarget one motion, or a folder of them, onto another body."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -9,13 +7,12 @@ import typer
 
 import poise
 from poise import motion
-from poise.cli.clips import WITH_SKIN, AsJson, print_quality
+from poise.cli.clips import WITH_SKIN, AddPath, AsJson, print_quality
 from poise.cli.console import check_out, report_errors, report_written, show_progress, write_as_options
-from poise.cli.files import Clip, Scale, Up, load_one_motion, read_options
+from poise.cli.files import Clip, KeepRest, RobotStyle, Scale, Up, load_one_motion, read_options
 from poise.cli.job import Threads, retarget_folder
 from poise.errors import FormatError, InvalidValue
 from poise.formats.registry import knows_suffix
-from poise.formats.tables.robot_csv import check_style
 from poise.limits import Clearance
 
 __all__ = ["retarget_command"]
@@ -25,7 +22,7 @@ def retarget_command(
     file: Annotated[str, typer.Argument(help="A motion: BVH, glTF, VRM, AMASS, a table; or a folder of them.")],
     model: Annotated[str, typer.Argument(help="The target body: a file, or the name of a built-in body.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file for the motion: CSV, NPZ, BVH, GLB; or a folder.")],
-    style: Annotated[str | None, typer.Option(help="Layout of a robot's motion: unitree (csv) or gmr (npz).")] = None,
+    style: RobotStyle = None,
     mapping: Annotated[
         Path | None, typer.Option(help="A mapping of body parts, as a JSON file; found by default.")
     ] = None,
@@ -38,13 +35,17 @@ def retarget_command(
     scale: Scale = "auto",
     up: Up = None,
     clip: Clip = None,
+    keep_rest: KeepRest = False,
+    add_path: AddPath = False,
     clearance: Annotated[
         float | None,
         typer.Option(help="Keep capsules around the parts of the body this far apart [m], in place of convex hulls."),
     ] = None,
     no_clearance: Annotated[bool, typer.Option("--no-clearance", help="Let parts of the body collide.")] = False,
     fps: Annotated[float | None, typer.Option(help="The frame rate of the result; default: that of the clip.")] = None,
-    suffix: Annotated[str, typer.Option(help="For a folder: the suffix of the files to write.")] = ".csv",
+    suffix: Annotated[
+        str | None, typer.Option(help="For a folder: the suffix of the files to write; default: .csv, or the style's.")
+    ] = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,17 +64,18 @@ def retarget_command(
         retarget_folder(file, model, out, choices, mapping, scale, threads, as_json)
         return
     with report_errors("retarget"), show_progress("solving", "frames") as progress:
-        given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None)
+        given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None, keep_rest)
         given = given if fps is None else given.resampled(fps)
+        given = motion.add_path(given) if add_path else given
         body = poise.load(model, base="free")
         parts = None if mapping is None else motion.Mapping.load(mapping)
         if person is not None and parts is not None:
             raise InvalidValue("--person and --mapping both choose frames; give one of them.")
         if person is not None:
             parts = motion.Mapping.between(given.model, body, person)
-        limits = [] if clearance is None else [Clearance(distance=clearance)]
+        apart, rules = not no_clearance, [] if clearance is None else [Clearance(distance=clearance)]
         carried = motion.retarget(
-            given, body, parts, mode=mode, limits=limits, clearance=not no_clearance, progress=progress
+            given, body, parts, mode=mode, limits=rules, clearance=apart, keep_rest=keep_rest, progress=progress
         )
         own = model if Path(model).suffix in WITH_SKIN and out.suffix in WITH_SKIN else None
         poise.save(carried.motion, out, style=style, like=own)
@@ -96,9 +98,7 @@ def check_outputs(file: str, out: Path, style: str | None, mapping: Path | None)
     if Path(file).is_dir() and (out.is_file() or knows_suffix(out.suffix.lower())):
         raise FormatError(f"is not a folder, but {file} is one: give a folder, such as --out {out.stem}/.", str(out))
     if not Path(file).is_dir():
-        check_out(out, "write_motion")
-        if style is not None:
-            check_style(style, str(out))
+        check_out(out, "write_motion", style=style)
     if mapping is not None:
         check_out(mapping, "write_values")
 

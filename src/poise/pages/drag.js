@@ -270,10 +270,11 @@ class Puppet extends HandleLayer {
     return (chosen ? `${chosen.name} at ${at} m. ` : "") + (this.errors.length ? find("words").textContent || "All goals are reached." : "");
   }
 
-  // why the goal with the largest error is missed, in one sentence with the joints that move it
+  // why a goal is missed, in one sentence with the joints that move it: a handle's before balance and gaze, then the largest error
   say(missed, shown) {
     if (!missed.length) return this.errors.length ? "" : this.player.scene.words || "Drag a handle. Double-click or Enter pins it; arrow keys move it.";
-    const [{goal, metres, radians}] = [...missed].sort((a, b) => b.metres - a.metres || b.radians - a.radians), {label, near, movers} = this.data.goals[goal];
+    const shared = [...this.data.standing, ...this.data.looks];
+    const [{goal, metres, radians}] = [...missed].sort((a, b) => shared.includes(a.goal) - shared.includes(b.goal) || b.metres - a.metres || b.radians - a.radians), {label, near, movers} = this.data.goals[goal];
     const size = metres > near[0] ? `${(1000 * this.data.metres * metres).toFixed(0)} mm` : `${(57.29578 * radians).toFixed(1)} degrees`;
     const ends = movers.map((k) => this.data.ranges[k]).filter(([, at, low, high]) => this.q[at] <= low + 1e-6 || this.q[at] >= high - 1e-6).map(([name]) => name);
     const named = ends.length > 4 ? [...ends.slice(0, 4), "others"] : ends;

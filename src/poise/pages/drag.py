@@ -4,15 +4,13 @@ The kernels are those of Python, compiled to WebAssembly. Python prepares all go
 (`poise.rig.catalogue`); the page chooses among them and solves in continuous mode, one call per frame.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 from typing import Any
 
 import numpy as np
 
-from poise.errors import InvalidValue, MissingExtra
+from poise.errors import AS_THINGS, InvalidValue, MissingExtra
 from poise.goals import Reach
 from poise.kinematics import Mirror, Motion, Pose
 from poise.model import Model
@@ -47,7 +45,7 @@ def make_rig(thing: Any) -> Rig:
         rig = Rig(thing.model, thing.q)
     else:
         kinds = "Model, Pose, Solution, Motion, Track, Retargeted, Rig, Race, a list of races"
-        raise InvalidValue(f"drag=True needs one body, not {thing!r}; it takes: {kinds}.")
+        raise InvalidValue(f"drag=True needs one body, not {thing!r}; it takes: {kinds}. {AS_THINGS}")
     if isinstance(thing, Solution):
         take_targets(rig, thing)
     rig.plant()
@@ -145,8 +143,7 @@ def describe_goal(catalogue: GoalCatalogue, name: str) -> dict[str, Any]:
     if goal is None or not goal.counts:
         return {"label": "", "near": [0.0, 0.0], "movers": []}
     role, _, rest = name.partition(" ")
-    given = (getattr(goal, "frame", None), getattr(goal, "relative_to", None))
-    frames: list[Any] = [frame for frame in given if frame is not None]
+    frames = [frame for name in ("frame", "relative_to") if (frame := getattr(goal, name, None)) is not None]
     above = {joint.name for frame in frames for joint in model.joints_above(frame)}
     movers = [k for k, (joint, *_) in enumerate(list_ranges(model)) if joint in above or not frames]
     return {"label": rest if rest else role, "near": list(find_tolerances(model, goal)), "movers": movers}
@@ -208,5 +205,4 @@ def list_ranges(model: Model) -> list[list[Any]]:
     """Return the name, the index in q and the range of each joint with one coordinate."""
     joints = [joint for joint in model.joints if joint.nv == 1 and not joint.mimic and not joint.locked]
     ranged = [joint for joint in joints if np.isfinite([float(joint.lower), float(joint.upper)]).any()]
-    ends = [(joint, max(float(joint.lower), -1e30), min(float(joint.upper), 1e30)) for joint in ranged]
-    return [[joint.name, joint.q.start, low, high] for joint, low, high in ends]
+    return [[j.name, j.q.start, max(float(j.lower), -1e30), min(float(j.upper), 1e30)] for j in ranged]

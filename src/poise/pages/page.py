@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.errors import FormatError, InvalidValue
+from poise.files.paths import convert_path
 from poise.files.target import replace_file
 from poise.pages.scenes import make_dragged_scene, make_scene
 from poise.pictures.body.stick import Camera
@@ -38,7 +39,7 @@ class Page:
 
     def save(self, path: str | PathLike[str]) -> Page:
         """Write the page atomically, through a temporary file."""
-        if Path(path).suffix.lower() not in ("", ".html", ".htm"):
+        if Path(convert_path(path)).suffix.lower() not in ("", ".html", ".htm"):
             advice = f"use the suffix .html. For a picture type poise.plot(thing, {str(path)!r})."
             raise FormatError(f"is not a page; {advice}", str(path))
         with replace_file(path) as rough:

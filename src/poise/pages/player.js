@@ -20,7 +20,7 @@ class Player {
     if (this.painter.bodies) { this.solids = this.solids.filter((solid) => !solid.standIn); document.body.dataset.meshes = scene.meshes.length; }
     this.playing = scene.frames > 1; this.last = null;
     this.listen(); this.fillPanels();
-    new ResizeObserver(() => this.resize()).observe(this.canvas); new ResizeObserver(() => this.measurePanel()).observe(find("panel")); this.resize();
+    new ResizeObserver(() => { this.resize(); this.dirty = false; this.draw(); }).observe(this.canvas); new ResizeObserver(() => this.measurePanel()).observe(find("panel")); this.resize();
     requestAnimationFrame((now) => this.tick(now));
   }
 
@@ -146,8 +146,9 @@ class Player {
   placeLabels(camera, time) {
     this.scene.labels.forEach((label, k) => {
       const m = label.track < 0 ? null : this.transform(label.track, time), [x, y, w] = camera.project(m ? M.point(m, label.at) : label.at);
-      const node = find("labels").children[k];
-      node.style.transform = `translate(-50%, -50%) translate(${((x + 1) / 2) * this.wide}px, ${((1 - y) / 2) * this.tall}px)`;
+      const node = find("labels").children[k], half = (label.half = label.half || node.offsetWidth / 2);
+      const right = Math.max(half, Math.min(this.wide - half, ((x + 1) / 2) * this.wide));  // not beyond an edge
+      node.style.transform = `translate(-50%, -50%) translate(${right}px, ${((1 - y) / 2) * this.tall}px)`;
       node.style.display = w > 0 ? "" : "none";
     });
   }

@@ -3,9 +3,8 @@
 A track is a frame's transform over time. Solids are fixed to tracks or to the world.
 """
 
-from __future__ import annotations
-
 import base64
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,12 +16,13 @@ from poise.model import Model
 from poise.model.plane import is_planar
 from poise.pages.meshes import MeshShelf, fit_pieces
 from poise.pictures.body.pieces import report_missing
-from poise.pictures.body.solids import Solid, find_overlays, find_solids
+from poise.pictures.body.solids import find_overlays, find_solids
+from poise.pictures.body.surface import Solid
 from poise.pictures.bounds import sample_outline
 from poise.pictures.front import find_turn
 from poise.spatial import Rotation
 
-__all__ = ["BODY", "LONGEST", "PageScene", "find_planar_view"]
+__all__ = ["BODY", "LONGEST", "PageScene", "find_planar_view", "leave_out_settings"]
 
 Color = tuple[float, float, float]
 LONGEST = 4000  # frames of a page at most
@@ -105,10 +105,9 @@ class PageScene:
         """Add a solid on a track (-1 is the world). Marks glow; a stand-in replaces meshes the viewer cannot draw."""
         local = [round(x, 5) for x in solid.T_frame_solid.T.ravel().tolist()]
         half, around = [round(x, 5) for x in solid.half], [round(max(x, LEAST_RADIUS), 6) for x in solid.round]
-        flags = 2 if mark else int(opacity == 1.0)
         rgba = [round(x, 3) for x in (*(solid.color or color), opacity)]
         soft = around if any(solid.round) else [0, 0]
-        flags += 4 if stand_in else 0
+        flags = (2 if mark else int(opacity == 1.0)) + 4 * stand_in
         self.solids.append([track, KINDS.index(solid.kind), local, half, soft, rgba, flags])
         if not mark and not stand_in:
             self.corners += find_extents(solid, self.tracks[track] if track >= 0 else np.eye(4)[None])
@@ -161,12 +160,14 @@ class PageScene:
         """Return the scene as JSON-compatible values; transforms as base64 of float32, frame by frame."""
         low, high = self.find_box()
         seen = (low, high) if self.near is None else self.near
-        height = "xyz".index(self.up)
         radius = 0.5 * float(np.linalg.norm(high - low)) or 1.0
         return {
-            **{name: getattr(self, name) for name in ("up", "frames", "title", "stepwise", "words")},
+            "words": leave_out_settings(self.words),
             "note": "\n".join(filter(None, [self.note, MISSING_MESHES * self.lacks_meshes])),
-            **{name: getattr(self, name) for name in ("table", "curves", "labels", "solids")},
+            **{
+                k: getattr(self, k)
+                for k in ("up", "frames", "title", "stepwise", "table", "curves", "labels", "solids")
+            },
             **self.meshes.to_data(),
             "fps": self.fps,
             "hold": 1.2 * self.fps,
@@ -179,8 +180,8 @@ class PageScene:
             else base64.b64encode(self.follow.astype("<f4").tobytes()).decode("ascii"),
             "radius": round(1.04 * radius, 5),
             "box": [round(x, 5) for x in ((seen[1] - seen[0]) / 2).tolist()],
-            "size": round(float((high - low)[height]) or radius, 5),
-            "floor": round(0.0 if abs(low[height]) < LEVEL * radius else float(low[height]), 5),
+            "size": round(float((high - low)[self.up_axis]) or radius, 5),
+            "floor": round(0.0 if abs(low[self.up_axis]) < LEVEL * radius else float(low[self.up_axis]), 5),
             "cell": round(10.0 ** np.round(np.log10(radius)) * 0.5, 6),
             "azimuth": self.azimuth,
             "elevation": self.elevation,
@@ -213,3 +214,10 @@ def find_extents(solid: Solid, ways: Floats) -> list[Floats]:
         reach = np.abs(T[:, :3, 0]) * solid.half[0] + np.abs(T[:, :3, 1]) * solid.half[1] + around
         out += [centre - reach, centre + reach]
     return out
+
+
+def leave_out_settings(text: str) -> str:
+    """Return an explanation without arguments of Python, which a page does not have."""
+    lines = re.sub(r"reached with (max_steps|restarts|seed)=\d+", "reached by a longer search", text).splitlines()
+    lines = [re.sub(r" with \w+=\d+| \([^()]*=[^()]*\)", "", line) for line in lines]
+    return "\n".join(line for line in lines if not line.startswith("Or it would be reached by a longer"))

@@ -1,13 +1,11 @@
 """Scenes of poses, motions and maps, and the choice of the scene of any object."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from poise.batch import ReachMap
-from poise.errors import InvalidValue
+from poise.errors import AS_THINGS, InvalidValue, show_value
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.geometry.looks import Patch, Piece
@@ -55,9 +53,8 @@ def make_scene(thing: Any) -> PageScene:
     if isinstance(thing, Pose):
         return show_pose(thing)
     kinds = "Solution, Pose, Model, Rig, Motion, Track, Retargeted, Race, ReachMap, LoopTrace"
-    raise InvalidValue(
-        f"show cannot show {thing!r}; it shows: {kinds}, lists of solutions or races. Type: show(thing, path)."
-    )
+    listed = f"{kinds}, lists of solutions or races. Type: show(thing, path)"
+    raise InvalidValue(f"show cannot show {show_value(thing)}; it shows: {listed}. {AS_THINGS}")
 
 
 def make_dragged_scene(thing: Any) -> PageScene:

@@ -1,7 +1,5 @@
 """Scenes of solutions with their targets, their search and their errors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,7 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.pages.scene import LONGEST, Color, PageScene
-from poise.pictures.body.solids import make_capsule
+from poise.pictures.body.surface import make_capsule
 from poise.pictures.marks import GoalMark, find_marks
 from poise.pictures.plots import COLORS, trace_goals
 from poise.solvers.report.show import HEAD, list_rows, write_headline

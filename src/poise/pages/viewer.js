@@ -129,9 +129,10 @@ function roundMesh(flat) {
       base.push(...(flat ? [n.wide * c, n.wide * s, z] : [0, 0, z])); normal.push(up.out * c, up.out * s, up.along);
     }
   };
-  if (flat) {  // bottom cap, wall, top cap
-    for (const z of [-1, 1]) { row(z, {wide: 0}, {out: 0, along: z}); row(z, {wide: 1}, {out: 0, along: z}); }
+  if (flat) {  // bottom cap, edge, wall, edge, top cap
+    row(-1, {wide: 0}, {out: 0, along: -1}); row(-1, {wide: 1}, {out: 0, along: -1});
     row(-1, {wide: 1}, {out: 1, along: 0}); row(1, {wide: 1}, {out: 1, along: 0});
+    row(1, {wide: 1}, {out: 0, along: 1}); row(1, {wide: 0}, {out: 0, along: 1});
   } else {
     for (const z of [-1, 1]) for (let k = 0; k <= rings; k++) {
       const t = (Math.PI / 2) * (z < 0 ? k / rings - 1 : k / rings);
@@ -139,7 +140,7 @@ function roundMesh(flat) {
     }
   }
   const rows = base.length / 3 / (around + 1);
-  for (let r = 0; r + 1 < rows; r += flat ? 2 : 1) for (let k = 0; k < around; k++) {
+  for (let r = 0; r + 1 < rows; r++) for (let k = 0; k < around; k++) {
     const a = r * (around + 1) + k, b = a + around + 1;
     index.push(a, a + 1, b, b, a + 1, b + 1);
   }

@@ -1,7 +1,5 @@
 """Downloads of the studio: the pose, a picture, a page, a character, a motion file."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile
@@ -19,6 +17,7 @@ from poise.kinematics import Motion, Pose
 from poise.kinematics.carriers import find_root
 from poise.model import Model
 from poise.pages.page import show
+from poise.studio.notices import try_to
 from poise.studio.session import Session
 
 __all__ = [
@@ -32,6 +31,7 @@ __all__ = [
     "name_motion_file",
     "pose_from_json",
     "pose_to_json",
+    "send_motion",
 ]
 
 KINDS = {"Pose": ".json", "Picture": ".png", "HTML": ".html", "GLB": ".glb", "BVH": ".bvh"}
@@ -125,6 +125,12 @@ def make_motion_file(motion: Motion, kind: str) -> bytes:
         path = Path(folder) / f"motion{ending}"
         save(motion, path, style=ROBOT_STYLES.get(kind))
         return path.read_bytes()
+
+
+def send_motion(client: Any, motion: Motion, kind: str, suffix: str = "") -> None:
+    """Send a motion to a viewer as a file; if the format cannot store it, show the viewer the error."""
+    name = name_motion_file(motion.model, kind, suffix)
+    try_to(client, lambda: client.send_file_download(name, make_motion_file(motion, kind), save_immediately=True))
 
 
 def take_picture(client: Any) -> bytes:

@@ -5,8 +5,6 @@ immediately, and continues until the body has settled. Several viewers share one
 The panel (`poise.studio.panel.panel`) is built on top of this and listens as a `Watcher`.
 """
 
-from __future__ import annotations
-
 import shutil
 import threading
 import traceback
@@ -25,7 +23,7 @@ from poise.model import Model
 from poise.solvers.report.explanation import Explanation
 from poise.studio.clips.edits import ClipEditor
 from poise.studio.clips.player import Player
-from poise.studio.markup import say_plainly
+from poise.studio.notices import notify
 from poise.studio.puppet import FrameResult, Puppet
 from poise.studio.scene.body_view import BodyView
 from poise.studio.scene.grips import Grips
@@ -294,7 +292,7 @@ class Session:
     def _report_missing(self, client: Any) -> None:
         """Notify a viewer about missing meshes of the body."""
         for note in self.look_notes:
-            client.add_notification("Not all of the body can be drawn", say_plainly(note), auto_close_seconds=20.0)
+            notify(client, "Not all of the body can be drawn", note, seconds=20.0)
 
     def _welcome(self, client: Any) -> None:
         """Set up the camera and the panel of a new viewer, one viewer at a time."""

@@ -4,8 +4,6 @@ The default method supports strict priority levels. Methods without levels get t
 goals that a method does not support are left out and listed. A method that cannot move a floating base keeps it fixed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +21,7 @@ from poise.solvers import Solver
 from poise.solvers.capability import name_kind
 from poise.studio.styles.postures import mix_postures
 
-__all__ = ["Settings", "StudioSolvers"]
+__all__ = ["Settings", "StudioSolvers", "list_movable"]
 
 PIN_LEVEL = 0  # priority of pins
 PIN_WEIGHT = 30.0  # weight of pins for methods without levels
@@ -142,6 +140,11 @@ class StudioSolvers:
             else:
                 out.append(goal)
         return out
+
+
+def list_movable(model: Model) -> tuple[str, ...]:
+    """List the joints that move by themselves, which can be frozen and have a stiffness."""
+    return tuple(joint.name for joint in model.joints if joint.nv and not joint.mimic)
 
 
 def find_stiffness(problem: RigProblem, changed: Mapping[str, float]) -> NDArray[np.float64] | None:

@@ -1,7 +1,5 @@
 """Inputs of the studio: a body, a pose, a motion, a reach map, a built-in name, or a file of these."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -20,17 +18,8 @@ __all__ = ["Opening", "Showable", "find_body", "list_bodies", "read_opening"]
 
 Showable: TypeAlias = "Model | Pose | Motion | ReachMap | str | PathLike[str]"
 
-CLIP_SUFFIXES = (".bvh", ".glb", ".gltf", ".vrm")  # files of a body and possibly a motion
-BODIES = (
-    ".urdf",
-    ".xacro",
-    ".xml",
-    ".mjcf",
-    ".bvh",
-    ".glb",
-    ".vrm",
-    ".gltf",
-)  # files of bodies, searched in a folder
+CLIP_SUFFIXES = (".bvh", ".glb", ".vrm", ".gltf")  # files of a body and possibly a motion
+BODIES = (".urdf", ".xacro", ".xml", ".mjcf", *CLIP_SUFFIXES)  # files of bodies, searched in a folder
 LEAST_REACH = 1e-9  # [1/rad], relative to model length: frames that move less are fixed
 TABLE_SUFFIXES = (".csv", ".npz", ".parquet")  # values for a known body
 

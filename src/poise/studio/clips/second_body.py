@@ -1,7 +1,5 @@
 """A second body next to the first: a retargeted clip that plays in step with the original."""
 
-from __future__ import annotations
-
 import shutil
 import warnings
 from collections.abc import Callable
@@ -143,8 +141,7 @@ class SecondBody:
             self.model, self.given, self.mapping, self.carried, self._folder = model, given, mapping, None, folder
             self._made += 1
             self.view = BodyView(self.session.server.scene, f"/other_{self._made}", model)
-            dress = make_dress(model) if has_own_look(model) else None
-            if dress is not None:
+            if has_own_look(model) and (dress := make_dress(model)) is not None:
                 self.view.dress(dress)
             self._stand()
             self._draw_lines()
@@ -293,9 +290,6 @@ def read_body(thing: Model | str | PathLike[str], within: str = "", **options: A
     model = read()
     if find_root(model) is None:
         model = read(base="free")
-    shown = convert_body(model)
-    if has_own_look(shown):
-        make_dress(shown)  # slow; cached in the model
     return model
 
 
@@ -306,6 +300,8 @@ def match_body(clip: Motion, given: Model) -> tuple[Model, Model, Mapping]:
         InvalidValue: One of the bodies is not a biped.
     """
     model = convert_body(given)
+    if has_own_look(model):
+        make_dress(model)  # slow; cached in the model
     return model, given, find_mapping(clip.model, model)
 
 
@@ -313,5 +309,7 @@ def carry_clip(
     clip: Motion, model: Model, mapping: Mapping | None, ledger: Contacts | None, progress: Callable[[int, int], object]
 ) -> CarriedClip:
     """Retarget a clip, and measure the quality before and after."""
-    result = retarget(clip, model, mapping, contacts="auto" if ledger is None else ledger, progress=progress)
+    result = retarget(
+        clip, model, mapping, contacts="auto" if ledger is None else ledger, keep_rest=True, progress=progress
+    )
     return CarriedClip(clip, result, quality(clip, contacts=ledger), result.quality)

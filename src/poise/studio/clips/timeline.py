@@ -4,8 +4,6 @@ An operation takes the state of a clip and returns a new one; long operations re
 states are kept in a history, one undo step per operation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -129,8 +127,8 @@ def find_feet(state: ClipState) -> ClipState:
 
 def lock_feet(state: ClipState, progress: Progress | None = None) -> ClipState:
     """Hold the contacts exactly, in the clip and in the clip without its keys, so that keys can still be removed."""
-    ledger = contacts(state.motion) if state.contacts is None else state.contacts
-    track = lock(state.motion, ledger, progress=progress)
+    track = lock(state.motion, "auto" if state.contacts is None else state.contacts, progress=progress)
+    ledger = track.demanded or track.contacts
     base = motion = keep_objects(track.motion, state.motion)
     if state.keys:
         base = keep_objects(lock(state.base, ledger, progress=progress).motion, state.base)
@@ -281,8 +279,7 @@ def measure_slip(motion: Motion, ledger: Contacts) -> Floats:
         path = motion.positions(contact.frame, contact.point)[contact.start : contact.end]
         across = path - np.outer(path @ up, up)
         slips = 1e3 * motion.model.metres_per_unit * np.linalg.norm(np.diff(across, axis=0), axis=1)
-        rows = slice(contact.start + 1, contact.end)
-        out[rows] = np.maximum(out[rows], slips)
+        np.maximum.at(out, np.arange(contact.start + 1, contact.end), slips)
     return out
 
 

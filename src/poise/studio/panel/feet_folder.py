@@ -1,7 +1,5 @@
 """The folder of foot contacts: found, edited in a list, and locked, with a quality table."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +8,8 @@ from poise.errors import PoiseError
 from poise.kinematics import Motion
 from poise.motion import Contact, Contacts, Quality, measure_spot_speed
 from poise.studio.clips.timeline import add_clip_path, add_contact, move_contact, remove_contact
-from poise.studio.markup import SMALL, say_plainly
+from poise.studio.markup import SMALL
+from poise.studio.notices import notify
 from poise.studio.panel.charts import make_table
 from poise.studio.session import Session
 
@@ -163,10 +162,7 @@ class FeetFolder:
             return self.editing.change(do, going_on)
         except PoiseError as error:
             self.show_ends()
-            if client is not None:
-                client.add_notification(
-                    "That did not work", say_plainly(str(error)), auto_close_seconds=8.0, color="red"
-                )
+            notify(client, "That did not work", str(error), color="red")
             return False
 
     def follow(self, like: Contact, start: int, end: int) -> None:

@@ -1,18 +1,17 @@
 """The motion tab: a clip as a timeline, to play, scrub, lock feet, edit by hand and save."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
 from numpy.typing import NDArray
 
-from poise.errors import PoiseError
 from poise.formats.units import restore_units
+from poise.kinematics.rest_frames import LEFT_OUT
 from poise.studio.clips.second_body import SecondBody
 from poise.studio.clips.timeline import cut_clip
-from poise.studio.downloads import find_motion_kind, list_motion_kinds, make_motion_file, name_motion_file
-from poise.studio.markup import PLAIN, say_plainly
+from poise.studio.downloads import find_motion_kind, list_motion_kinds, send_motion
+from poise.studio.markup import PLAIN
+from poise.studio.notices import try_to
 from poise.studio.panel.feet_folder import FeetFolder
 from poise.studio.panel.keys_folder import KeysFolder
 from poise.studio.panel.progress_bar import WorkBar
@@ -74,7 +73,7 @@ class MotionTab:
         self.speed.on_update(lambda _: self.on_pace())
         self.time.on_update(lambda event: self.player.show_at(float(self.time.value)) if event.client else None)
         self.part.on_update(lambda event: self.on_part() if event.client else None)
-        self.cut.on_click(lambda event: self.try_to(event.client, self.on_cut))
+        self.cut.on_click(lambda event: try_to(event.client, self.on_cut))
         self.history.on_click(lambda _: session.undo() if self.history.value == "Undo" else session.redo())
         self.ghost_on.on_update(lambda _: self.ghost.show(self.ghost_on.value))
         self.save.on_click(self.on_save)
@@ -101,18 +100,18 @@ class MotionTab:
     def show_motion(self) -> None:
         """Show the open motion and its data."""
         motion = self.player.motion
-        nothing = motion is None
         for each in (self.time, self.play, self.part, self.cut, self.save):
-            each.disabled = nothing
-        self.picture.visible = self.marker.visible = not nothing
+            each.disabled = motion is None
+        self.picture.visible = self.marker.visible = motion is not None
         if motion is None:
             self.about.content = NOTHING
             self.ghost.show(False)
         else:
             length = self.player.duration
-            self.about.content = PLAIN.format(f"<b>{len(motion)}</b> poses at {motion.fps:g} a second, {length:.2f} s.")
-            self.time.max, self.time.step = math.ceil(100 * length) / 100, 0.01
-            self.part.max, self.part.step = math.ceil(100 * length) / 100, 0.01
+            cut = ", without the rest pose before it" if LEFT_OUT in motion.model.notes else ""
+            about = f"<b>{len(motion)}</b> poses at {motion.fps:g} a second, {length:.2f} s{cut}."
+            self.about.content = PLAIN.format(about)
+            self.time.max = self.part.max = math.ceil(100 * length) / 100
             self.part.value = (self.player.start, self.player.end)
             if self.ghost_on.value and (self.ghost.view is None or self.ghost.view.model is not motion.model):
                 self.ghost.show(True)
@@ -164,23 +163,8 @@ class MotionTab:
         """Send the edited clip to the viewer."""
         motion, kind = self.player.motion, self.kind.value
         if motion is not None:
-
-            def make() -> None:
-                content = make_motion_file(restore_units(motion, self.session.given), kind)
-                name = name_motion_file(motion.model, kind, "_edited" if self.player.edited else "")
-                event.client.send_file_download(name, content, save_immediately=True)
-
-            self.try_to(event.client, make)
-
-    def try_to(self, client: Any, do: Any) -> None:
-        """Call a function; if it raises, show the viewer the error."""
-        try:
-            do()
-        except PoiseError as error:
-            if client is not None:
-                client.add_notification(
-                    "That did not work", say_plainly(str(error)), auto_close_seconds=12.0, color="red"
-                )
+            given = restore_units(motion, self.session.given)
+            send_motion(event.client, given, kind, "_edited" if self.player.edited else "")
 
     def on_record(self) -> None:
         """Start to record, or open the recording as a motion."""

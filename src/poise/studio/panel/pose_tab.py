@@ -1,16 +1,15 @@
 """The pose tab: the body, the chosen handle, undo and redo, frozen joints, and files."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 
 from poise import models
-from poise.errors import PoiseError
 from poise.studio.downloads import find_kind, list_kinds, make_file, name_file
-from poise.studio.markup import PLAIN, fill, say_plainly, shorten_lists
+from poise.studio.markup import PLAIN, fill, shorten_lists
+from poise.studio.notices import notify, try_to
 from poise.studio.panel.style_folder import StyleFolder
 from poise.studio.session import Session
+from poise.studio.settings import list_movable
 from poise.studio.styles.learner import StyleLearner
 from poise.studio.web.uploads import open_upload
 
@@ -34,7 +33,9 @@ class PoseTab:
         self.let_go = gui.add_button("Release all", hint="No handle is pinned or placed any more")
         self.style = StyleFolder(session, styles)
         with gui.add_folder("Frozen joints", expand_by_default=False):
-            self.joint = gui.add_dropdown("Joint", self.list_joints(), hint="A frozen joint does not move by one bit")
+            self.joint = gui.add_dropdown(
+                "Joint", list_movable(session.model), hint="A frozen joint does not move by one bit"
+            )
             self.frozen = gui.add_checkbox("Frozen", False)
             self.thaw = gui.add_button("Thaw all")
             self.list = gui.add_html(PLAIN.format(NONE))
@@ -67,10 +68,6 @@ class PoseTab:
         name = self.session.model.name
         return known if name in known else (name, *known)
 
-    def list_joints(self) -> tuple[str, ...]:
-        """List the joints that can be frozen."""
-        return tuple(j.name for j in self.session.model.joints if j.nv and not j.mimic)
-
     # ------------------------------------------------------------------------------------------ listening
 
     def listen(self) -> None:
@@ -89,7 +86,7 @@ class PoseTab:
         self.dark.on_update(lambda _: self.session.scenery.darken(self.dark.value))
         self.x_ray.on_update(lambda _: self.session.scenery.set_see_through(self.x_ray.value))
         self.shadows.on_update(lambda _: self.session.scenery.relight(self.shadows.value))
-        self.symmetric.on_update(lambda e: self.try_to(e.client, self.on_symmetric))
+        self.symmetric.on_update(lambda e: try_to(e.client, self.on_symmetric))
         self.show_limits.on_update(lambda _: self.on_limits())
 
     def ask(self, do: Any, *given: Any) -> None:
@@ -100,17 +97,17 @@ class PoseTab:
     def on_body(self, event: Any) -> None:
         """Open another body from the list."""
         if event.client is not None and self.body.value != self.session.model.name:
-            self.try_to(event.client, lambda: self.session.show(self.body.value))
+            try_to(event.client, lambda: self.session.show(self.body.value))
 
     def on_file(self, event: Any) -> None:
         """Open an uploaded file."""
         given, client = self.file.value, event.client
         waits = None if client is None else client.add_notification(f"Loading {given.name} …", "", loading=True)
-        opened = self.try_to(client, lambda: open_upload(self.session, given.name, given.content))
+        opened = try_to(client, lambda: open_upload(self.session, given.name, given.content))
         if waits is not None:
             waits.remove()
         if opened:
-            self.tell(client, f"{given.name} is open.", self.describe_file(), "teal")
+            notify(client, f"{given.name} is open.", self.describe_file(), color="teal")
 
     def describe_file(self) -> str:
         """Describe the open file."""
@@ -122,7 +119,7 @@ class PoseTab:
         """Undo, redo, mirror or reset."""
         session, puppet = self.session, self.session.puppet
         do = {"Undo": session.undo, "Redo": session.redo, "Mirror": puppet.mirror, "Reset": puppet.reset}[word]
-        self.try_to(client, lambda: self.ask(do))
+        try_to(client, lambda: self.ask(do))
         self.show_frozen()
 
     def on_frozen(self, event: Any) -> None:
@@ -167,22 +164,8 @@ class PoseTab:
             content = make_file(self.session, kind, client)
             client.send_file_download(name_file(self.session, kind), content, save_immediately=True)
 
-        if self.try_to(client, make):
-            self.tell(client, f"{kind} saved.", "", "teal")
-
-    def try_to(self, client: Any, do: Any) -> bool:
-        """Call a function and return whether it worked; if it raises, show the viewer the error."""
-        try:
-            do()
-        except PoiseError as error:
-            self.tell(client, "That did not work", str(error), "red")
-            return False
-        return True
-
-    def tell(self, client: Any, title: str, body: str, color: Any) -> None:
-        """Show a notification to one viewer."""
-        if client is not None:
-            client.add_notification(title, say_plainly(body), auto_close_seconds=12.0, color=color)
+        if try_to(client, make):
+            notify(client, f"{kind} saved.", color="teal")
 
     # ------------------------------------------------------------------------------------------ one viewer's own
 
@@ -207,7 +190,7 @@ class PoseTab:
         """Pin, plant or release the chosen handle."""
         puppet = self.session.puppet
         do = {"Pin": puppet.pin, "Plant": puppet.plant, "Release": puppet.release}[own["pin"].value]
-        self.try_to(None, lambda: self.ask(do, own["name"].value))
+        try_to(None, lambda: self.ask(do, own["name"].value))
 
     def on_weight(self, own: dict[str, Any]) -> None:
         """Apply the weight and the priority of the handle."""
@@ -239,7 +222,7 @@ class PoseTab:
         """Update the lists for another body."""
         self.body.options = self.list_bodies()
         self.body.value = self.session.model.name
-        self.joint.options = self.list_joints()
+        self.joint.options = list_movable(self.session.model)
         self.kind.options = tuple(list_kinds(self.session.model))
         self.kind.value = find_kind(self.session.model)
         self.show_frozen()

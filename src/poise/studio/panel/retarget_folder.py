@@ -1,16 +1,15 @@
 """The retargeting folder: the target body, the pairs of parts, the quality, and the file."""
 
-from __future__ import annotations
-
 import html
 from typing import Any
 
-from poise.errors import PoiseError
+from poise.errors import InvalidValue
 from poise.formats.units import restore_units
 from poise.studio.clips.pairs import mend_pair
 from poise.studio.clips.second_body import SecondBody
-from poise.studio.downloads import list_motion_kinds, make_motion_file, name_motion_file
-from poise.studio.markup import SMALL, say_plainly
+from poise.studio.downloads import list_motion_kinds, send_motion
+from poise.studio.markup import SMALL
+from poise.studio.notices import try_to
 from poise.studio.panel.feet_folder import tabulate_quality
 from poise.studio.panel.progress_bar import WorkBar
 from poise.studio.session import Session
@@ -153,7 +152,7 @@ class CarryFolder:
         pair = mapping.find(role)
         if (pair.source, pair.target) != (self.source.value, self.target.value):
             source, target = self.source.value, self.target.value
-            self.try_to(client, lambda: self.mend(mapping.replace(role, source=source, target=target), role))
+            try_to(client, lambda: self.mend(mapping.replace(role, source=source, target=target), role))
 
     def on_click(self, client: Any) -> None:
         """Wait for a click on the first body, then for one on the second."""
@@ -185,10 +184,12 @@ class CarryFolder:
 
         def mend() -> None:
             mended = mend_pair(mapping, bodies, (picked, frame))
-            new = next(pair.role for pair in mended if pair not in mapping.pairs)
-            self.mend(mended, new)
+            new = [pair.role for pair in mended if pair not in mapping.pairs]
+            if not new:
+                raise InvalidValue("these two are a pair already.")
+            self.mend(mended, new[0])
 
-        self.try_to(client, mend)
+        try_to(client, mend)
         self.show_report()
 
     def mend(self, mapping: Any, role: str) -> None:
@@ -196,27 +197,11 @@ class CarryFolder:
         self.second_body.chosen = role
         self.second_body.mend(mapping)
 
-    def try_to(self, client: Any, do: Any) -> None:
-        """Call a function; if it raises, show the viewer the error."""
-        try:
-            do()
-        except (PoiseError, StopIteration) as error:
-            message = str(error) or "These two are a pair already."
-            if client is not None:
-                client.add_notification("That did not work", say_plainly(message), auto_close_seconds=12.0, color="red")
-
     def on_save(self, event: Any) -> None:
         """Send the result to the viewer."""
         carried, kind, given = self.second_body.carried, self.kind.value, self.second_body.given
         if carried is not None and given is not None:
-            motion = restore_units(carried.result.motion, given)
-
-            def make() -> None:
-                content = make_motion_file(motion, kind)
-                name = name_motion_file(motion.model, kind, "_carried")
-                event.client.send_file_download(name, content, save_immediately=True)
-
-            self.try_to(event.client, make)
+            send_motion(event.client, restore_units(carried.result.motion, given), kind, "_carried")
 
     def on_leave(self) -> None:
         """Remove the second body."""

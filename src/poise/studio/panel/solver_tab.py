@@ -1,7 +1,5 @@
 """The solver tab: the method, its settings, limits, steps and stiffness; all can change during a drag."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,6 +8,7 @@ from poise.methods import Method, find_method, names
 from poise.methods.ccd import ORDERS
 from poise.studio.markup import PLAIN, fill
 from poise.studio.session import Session
+from poise.studio.settings import list_movable
 
 __all__ = ["SolverTab"]
 
@@ -42,7 +41,7 @@ class SolverTab:
             self.balance = gui.add_checkbox("Balance", True, hint="Centre of mass over the pinned feet")
             self.gaze = gui.add_checkbox("Eyes follow the hand", True)
         with gui.add_folder("Stiffness", expand_by_default=False):
-            self.joint = gui.add_dropdown("Joint", self.list_joints())
+            self.joint = gui.add_dropdown("Joint", list_movable(session.model))
             self.stiffness = gui.add_number("Stiffness", 0.0, min=0.0, max=1000.0, step=0.5, hint="More moves less")
         self.show_settings(find_method("auto"))
         self.method.on_update(self.on_method)
@@ -51,10 +50,6 @@ class SolverTab:
         self.joint.on_update(lambda _: self.show_stiffness())
         self.stiffness.on_update(self.on_stiffness)
         self.show_stiffness()
-
-    def list_joints(self) -> tuple[str, ...]:
-        """List the joints whose stiffness can be set."""
-        return tuple(j.name for j in self.session.model.joints if j.nv and not j.mimic)
 
     def on_method(self, event: Any) -> None:
         """Use another method, with its own settings."""
@@ -119,7 +114,7 @@ class SolverTab:
 
     def change_body(self) -> None:
         """Update the joints for another body; the settings are kept."""
-        self.joint.options = self.list_joints()
+        self.joint.options = list_movable(self.session.model)
         self.session.puppet.change(method=find_method(self.method.value))
         self.apply()
         self.show_stiffness()

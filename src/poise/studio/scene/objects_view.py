@@ -1,7 +1,5 @@
 """The objects of a motion in the scene, held or static. They move with the clip."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -61,11 +59,10 @@ class ObjectsView:
     def _add(self, k: int, thing: Object) -> Any:
         """Add an object to the scene."""
         piece = make_thing(place_object(thing))
-        corners = np.asarray(piece.patch.vertices, np.float64) @ piece.matrix[:3, :3].T + piece.matrix[:3, 3]
         red, green, blue, opacity = thing.color
         return self._scenery.server.scene.add_mesh_simple(
             f"/objects_{self._made}/{k}",
-            corners.astype(np.float32),
+            piece.patch.vertices,
             piece.patch.triangles,
             color=(round(255 * red), round(255 * green), round(255 * blue)),
             opacity=None if opacity >= 1.0 else opacity,

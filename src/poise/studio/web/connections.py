@@ -1,7 +1,5 @@
 """Connections to the studio: requests pass the gate, messages are limited in size and rate."""
 
-from __future__ import annotations
-
 import asyncio
 import html
 import time
@@ -27,6 +25,9 @@ TITLE = b"<title>Viser</title>"
 OURS = b"""<title>Poise studio</title>
 <style>
   [role="tab"] { padding-left: 6px !important; padding-right: 6px !important; }  /* all tabs in one row */
+  @media (max-width: 36em) {  /* viser's panel of phones: below the body, as wide as the window */
+    [style*="max-height: 60%"] { max-height: 45% !important; } [style*="width: 20em"] { width: 100% !important; }
+  }
   #poise-loading { position: fixed; inset: 0; z-index: 9999; display: grid; place-items: center; text-align: center;
     font: 16px/1.6 system-ui, sans-serif; color: #5b6672; background: #f4f6f8; }
 </style>
