@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from poise.model import ModelBuilder as ModelBuilder
     from poise.model import Object as Object
     from poise.motion import Mapping as Mapping
+    from poise.motion import hand_points as hand_points
     from poise.motion import retarget as retarget
     from poise.pages import show as show
     from poise.pictures import plot as plot
@@ -122,7 +123,7 @@ else:
             ".kinematics": "Motion Pose",
             ".limits.spheres": "fit_spheres",
             ".model": "Frame Joint Model ModelBuilder Object",
-            ".motion": "Mapping retarget",
+            ".motion": "Mapping hand_points retarget",
             ".pages": "show",
             ".pictures": "plot",
             ".rig": "Rig",

@@ -25,6 +25,7 @@ from collections.abc import Iterable
 from poise.names import find_side, split_side, split_words
 
 __all__ = [
+    "AS_THINGS",
     "FormatError",
     "FormatWarning",
     "GoalsMissed",
@@ -42,6 +43,9 @@ __all__ = [
     "show_value",
 ]
 
+AS_THINGS = (
+    "For a path type load(path), for the numbers of a pose Pose(model, q), for rows of them Motion(model, q, fps)."
+)
 LONGEST_REPR = 60  # characters of a value that a message repeats
 
 

@@ -39,6 +39,7 @@ SAYINGS = {
     "kind={value}": "type joint_type",
     "target={value}": "position pos xyz place pose",
     "q=np.deg2rad(q), with the angles in q": "degrees deg",
+    "motion.resampled(fps), after loading": "fps frame_rate",
     "Orient(frame, rotation), or Reach(frame, Transform(rotation, xyz))": "rotation orientation quaternion",
 }
 TOO_MANY = {  # what to type instead of a call with too many values; {values} is the tuple of them
@@ -70,7 +71,9 @@ def refuse_unknown(function: _Function, *, caller: str = "") -> _Function:
     known = dict.fromkeys(name for name in parameters if name != "self")
     placed = [name for name in known if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY]
     needed = [name for name in placed if parameters[name].default is inspect.Parameter.empty]
-    many = TOO_MANY.get(caller, f"{caller}({', '.join(placed)}), with the numbers of a point in one tuple")
+    options = ", ".join(f"{name}=..." for name in known if name not in placed)
+    tuples = f"{caller}({', '.join(placed)}), with the numbers of a point in one tuple"
+    many = TOO_MANY.get(caller, tuples + f", and options by name: {options}" * bool(options))
 
     @wraps(function)
     def call(*args: Any, **given: Any) -> Any:
@@ -91,10 +94,10 @@ def refuse_unknown(function: _Function, *, caller: str = "") -> _Function:
 
 
 class NotHere:
-    """An attribute of other libraries: reading it raises an error with what to type."""
+    """An attribute or operator of other libraries: reading it raises an error with what to type."""
 
     def __init__(self, typed: str) -> None:
         self.typed = typed
 
     def __get__(self, thing: object, kind: type) -> NoReturn:
-        raise AttributeError(f"a {kind.__name__} has no such attribute; type {self.typed}.")
+        raise AttributeError(f"a {kind.__name__} has no such attribute or operator; type {self.typed}.")

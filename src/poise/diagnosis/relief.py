@@ -1,7 +1,5 @@
 """Remedies as numbers: at most two that were tried with success, and the tolerance that accepts the pose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -12,6 +10,7 @@ from poise.diagnosis.conflict import find_blockers
 from poise.diagnosis.linear import linearise
 from poise.diagnosis.misses import is_missed
 from poise.diagnosis.relax import Relaxation, Trials, find_helpful, is_local, propose, propose_effort
+from poise.diagnosis.sentences import is_other_unit
 from poise.diagnosis.touched_limits import find_collisions
 from poise.reach.proof import Proof
 from poise.solvers.report.explanation import WayOut, WayOutKind
@@ -44,7 +43,8 @@ def find_ways_out(solution: Solution, limits: Sequence[ActiveLimit], trials: Tri
     unsure = proof is None and not searched and not is_local(solution)
     if unsure and any(blames_limits(solution, *one) for one in found) and not is_decided(solution):
         yield WayOut(WayOutKind.UNPROVED)
-    yield WayOut(WayOutKind.TOLERANCE, missed)
+    if proof is None or not is_other_unit(solution, proof.distance, proof.farthest):
+        yield WayOut(WayOutKind.TOLERANCE, missed)
 
 
 def is_decided(solution: Solution) -> bool:

@@ -3,8 +3,6 @@
 A sentence only states the numbers of its record. The words for goals and limits are in words.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -118,7 +116,7 @@ def say_proof(solution: Solution, cause: Cause) -> str:
 
 def is_other_unit(solution: Solution, distance: float, farthest: float) -> bool:
     """Return whether a target is so far away that it was probably not given in metres."""
-    return distance > OTHER_UNIT * farthest > 0 and solution.model.units == "m"
+    return distance > OTHER_UNIT * max(farthest, solution.model.length) and solution.model.units == "m"
 
 
 def say_first(solution: Solution, one: str, other: str) -> str:

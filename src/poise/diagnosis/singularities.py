@@ -22,6 +22,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arguments import check_whole
 from poise.arrays import Floats
 from poise.diagnosis.words import say_count
 from poise.errors import InvalidValue
@@ -128,11 +129,10 @@ def find_singularities(
     Raises:
         InvalidValue: The chain has more than seven joints, or a joint with more than one degree of freedom.
     """
-    if not isinstance(seed, int) or seed < 0:
-        raise InvalidValue(f"seed is {seed!r}; it must be a whole number, 0 or more.")
+    check_whole(seed, "seed")
     arm = ArmJacobian.prepare(model, model.frame(frame).name, rows, seed)
-    if not isinstance(starts, int) or not isinstance(samples, int) or starts < 1 or samples < 1:
-        raise InvalidValue(f"starts is {starts!r} and samples is {samples!r}; both must be whole numbers above 0.")
+    check_whole(starts, "starts", 1)
+    check_whole(samples, "samples", 1)
     q = model.random(np.random.default_rng(seed), size=starts)
     q, null = arm.approach(q, arm.find_null(q)[0])
     q = arm.wrap(q)

@@ -1,7 +1,5 @@
 """JSON files that state their kind, such as `{"kind": "poise contacts", ...}`."""
 
-from __future__ import annotations
-
 import json
 from os import PathLike
 from pathlib import Path
@@ -21,7 +19,7 @@ def read_kind(path: str | PathLike[str], kind: str) -> dict[str, Any]:
     try:
         values = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
+        raise FormatError(f"cannot be read: {error.strerror}. Name the JSON file of a {kind}.", str(path)) from None
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}.", str(path)) from None
     if not isinstance(values, dict) or values.get("kind") != kind:

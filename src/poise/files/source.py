@@ -63,7 +63,8 @@ class Source:
             about = where.stat()
             if stat.S_ISDIR(about.st_mode):
                 inside = sorted(entry.name for entry in where.iterdir())
-                raise FormatError(f"is a folder; name a file inside it: {quote_names(inside) or 'it is empty'}.", text)
+                advice = f"a folder; name a file inside it: {quote_names(inside)}" if inside else "an empty folder"
+                raise FormatError(f"is {advice}.", text)
             if not stat.S_ISREG(about.st_mode):
                 raise FormatError("is not a plain file (a pipe or a device); copy its content to a file first.", text)
             if about.st_size > limit:
@@ -161,6 +162,8 @@ def explain_missing(path: str) -> str:
 
     where = Path(path)
     folder = where.parent
+    if "://" in path:
+        return "is an address on the web; download the file with its meshes, and name it."
     if not folder.is_dir():
         return f"is missing, and so is the folder {str(folder.absolute())!r}."
     try:

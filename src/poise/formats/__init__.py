@@ -4,8 +4,6 @@ Readers keep the file's numbers. They reject malformed files with a `FormatError
 ones with a `FormatWarning` and a line in `model.notes`. Writers never leave incomplete files.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from poise import models
-from poise.errors import FormatError, FormatWarning, InvalidValue, MissingExtra, PoiseError, name_not_found
+from poise.errors import AS_THINGS, FormatError, FormatWarning, InvalidValue, MissingExtra, PoiseError, name_not_found
 from poise.files.paths import convert_path, path_exists
 from poise.files.source import Source
 from poise.files.target import replace_file
@@ -26,8 +24,10 @@ from poise.formats.units import add_free_root, adjust_model
 from poise.keywords import refuse_unknown
 from poise.kinematics import Motion, Pose
 from poise.kinematics.pose import check_model
+from poise.kinematics.rest_frames import LEFT_OUT, begins_at_rest
 from poise.model import Model
 from poise.model.attachments import UNITS
+from poise.model.derive import with_roles
 
 __all__ = ["load", "load_motion", "save"]
 
@@ -163,7 +163,8 @@ def save(
         path: The file to write; its folder must exist.
         overwrite: False raises if the file exists.
         like: A glTF file whose character (mesh, materials, skin) is used for the pose or motion; glTF output only.
-        style: Layout of a robot's motion: "unitree" (CSV) or "gmr" (NPZ); see `poise.formats.tables.robot_csv`.
+        style: Layout of a robot's motion: "unitree" (CSV), "gmr" (NPZ), or that of a trainer: "mjlab", "beyondmimic"
+            (NPZ), "twist" or "phc" (pickle); see `poise.formats.tables.robot_csv` and `trainers`.
 
     Returns:
         The path.
@@ -233,7 +234,7 @@ def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
         return "write_values", thing
     raise InvalidValue(
         f"only a Model, Motion, Pose, Solution, Track, Contacts or ReachMap can be saved, not {type(thing).__name__}. "
-        "For the numbers of a pose type Pose(model, q), for rows of them Motion(model, q, fps)."
+        f"{AS_THINGS}"
     )
 
 
@@ -272,6 +273,9 @@ def read(source: Source, verb: str, options: ReadOptions) -> Any:
         raise source.make_error(str(error)) from error
     except Exception as error:
         raise source.make_error(f"could not be read ({type(error).__name__}: {error}).") from error
+    if isinstance(result, Motion) and not options.keep_rest and begins_at_rest(result):
+        source.note_oddity(f"{LEFT_OUT}; keep_rest=True keeps it")
+        result = Motion(with_roles(result.model, {}, [LEFT_OUT]), result.q[1:], result.fps)
     for oddity in source.oddities:
         warnings.warn(f"{source.path}: {oddity}", FormatWarning, stacklevel=4)  # above the wrapper of `load`
     return result

@@ -5,8 +5,6 @@ A format is a module of this package with `NAME`, `SUFFIXES`, `looks_like(head)`
 To add one, write the module and list it here.
 """
 
-from __future__ import annotations
-
 import importlib
 from functools import cache
 from pathlib import Path
@@ -40,6 +38,8 @@ ELSEWHERE = {  # files of other programs, with conversion advice
     ".blend": " In Blender, write a .glb: File > Export > glTF 2.0.",
     **dict.fromkeys((".ma", ".mb", ".max", ".c4d"), f" Export it as FBX, then {_EXPORT}."),
     **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), f" USD is not read here: {_EXPORT}."),
+    ".zip": " Unpack it, and name the file inside; the studio reads it as it is.",
+    **dict.fromkeys((".pkl", ".pickle"), " A pickle can run any program, so none is opened: save its arrays as NPZ."),
     ".sdf": " SDF is not read here: convert it to URDF or MJCF.",
     **dict.fromkeys((".obj", ".stl", ".dae", ".ply"), " That is a mesh without joints: name it in a URDF or MJCF."),
 }

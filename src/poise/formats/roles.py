@@ -1,12 +1,12 @@
 """The roles of a loaded body: those stated by its file, and those found from names and shape."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from poise.anatomy import ContactPoint, roles
+from numpy.typing import ArrayLike
+
+from poise.anatomy import roles
 from poise.anatomy.bone_names.matcher import LEAST_REPORT_CONFIDENCE, RoleReport, find_roles
 from poise.files.source import Source
 from poise.model import Model, ModelBuilder
@@ -14,7 +14,7 @@ from poise.model.derive import with_late_roles
 from poise.model.spec import FrameSpec, JointSpec
 from poise.spatial import Transform
 
-__all__ = ["give_roles", "read_names"]
+__all__ = ["give_roles", "mark_end", "read_names"]
 
 MIN_CERTAINTY = 0.35  # less certain roles are listed by `poise.roles` but not added to the model
 ALL_ROLES = 12  # a file that states at least this many roles is taken as complete
@@ -38,16 +38,17 @@ def give_roles(model: Model, source: Source) -> Model:
 def list_new_roles(model: Model, notes: Sequence[str]) -> tuple[dict[str, str], list[str], list[FrameSpec]]:
     """Return the roles that a model does not have yet, its new notes, and frames at the ends of limbs without one."""
     found, how = find_new_roles(model)
-    ends = [] if not found else [mark_end(end) for end in roles(model).ends if end.name not in model.layout.frames]
+    new = [] if not found else [end for end in roles(model).ends if end.name not in model.layout.frames]
+    ends = [mark_end(end.name, end.frame, end.point) for end in new]
     found |= {end.name: end.name for end in ends}
     more = " more" if model.roles else ""
     lines = [f"roles: {len(found)}{more} {how}"] if found or (how and not model.roles) else []
     return found, [*notes, *lines], ends
 
 
-def mark_end(end: ContactPoint) -> FrameSpec:
-    """Return an unlisted frame at the end of a limb, named by its role."""
-    return replace(FrameSpec.make(end.name, end.frame, Transform(None, end.point)), listed=False)
+def mark_end(role: str, frame: str, point: ArrayLike) -> FrameSpec:
+    """Return an unlisted frame at the end of a limb, a point of another frame, named by its role."""
+    return replace(FrameSpec.make(role, frame, Transform(None, point)), listed=False)
 
 
 def find_new_roles(model: Model) -> tuple[dict[str, str], str]:
@@ -59,7 +60,7 @@ def find_new_roles(model: Model) -> tuple[dict[str, str], str]:
     if len(model.roles) >= ALL_ROLES:
         return {}, ""
     found = roles(model)
-    if not found.kind and names.confidence < LEAST_REPORT_CONFIDENCE:
+    if not (found.kind or found.hands) and names.confidence < LEAST_REPORT_CONFIDENCE:
         return {}, ""
     new = {
         role.role: role.frame

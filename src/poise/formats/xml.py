@@ -102,7 +102,7 @@ def parse_xml(source: Source, *, deepest: int = MAX_DEPTH) -> Element:
     if len(source.data) > MAX_BYTES:
         raise source.make_error(f"has {len(source.data)} bytes; at most {MAX_BYTES} of XML are read.")
     if not source.data.strip():
-        raise source.make_error("is empty.")
+        raise source.make_error("is empty. Was it copied or downloaded completely?")
     try:
         return parse(source, move_declaration(source), None, deepest)
     except FormatError:

@@ -10,8 +10,6 @@ Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programm
 ACM TOG 13(4), 1994 (orientation goals given by directions).
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -56,10 +54,8 @@ class Align(Goal, words=TURNED):
             op=ALIGN,
             frame=self.frame,
             base=self.relative_to,
-            point=np.zeros(3),
             weight=read_one_weight(self.weight, slice(3, 6), "Align"),
             target=self._convert(self.direction),
-            exact=False,
             convert=self._convert,
             axis=np.array(self.axis),
             size=3,

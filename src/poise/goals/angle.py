@@ -8,8 +8,6 @@ unit vector along b x a, applied to the rotation of frame a minus that of b; for
 vector. To make two axes parallel, Align is smoother. Source: the gradient of an angle.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -68,10 +66,8 @@ class Angle(Goal, words=TURNED):
             op=ANGLE,
             frame=self.frame_a,
             base=self.frame_b,
-            point=np.zeros(3),
             weight=read_one_weight(self.weight, 3, "Angle"),
             target=self._convert(self.angle),
-            exact=False,
             convert=self._convert,
             axis=np.array(self.axis_a),
             axis2=np.array(self.axis_b),

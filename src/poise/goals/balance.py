@@ -11,8 +11,6 @@ Baerlocher and Boulic, An inverse kinematics architecture enforcing an arbitrary
 (as a goal).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -71,11 +69,8 @@ class Balance(Goal):
         return GoalRows(
             op=BALANCE,
             frame=None,
-            base=None,
-            point=np.zeros(3),
             weight=read_one_weight(self.weight, 0, "Balance"),
             target=np.append(pack_target(None, model.up_direction), self.margin),
-            exact=False,
             convert=lambda margin: np.append(
                 pack_target(None, model.up_direction), read_length(margin, "Balance: margin")
             ),

@@ -7,8 +7,6 @@ A Range as a coordinate accepts anything between two values; ``Range()`` leaves 
 Source: Boulic, Mas and Thalmann, Inverse kinetics for center of mass position control and posture optimization, 1994.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,11 +55,8 @@ class CenterOfMass(Goal, words={"weight": WEIGHT}):
         return GoalRows(
             op=COM,
             frame=None,
-            base=None,
-            point=np.zeros(3),
             weight=read_weights(self.weight, 0, 3, "CenterOfMass"),
             target=self._convert(self.target),
-            exact=False,
             convert=self._convert,
             ranged=self.ranged,
             size=3,

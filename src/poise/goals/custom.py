@@ -10,14 +10,13 @@ model; if they disagree, an error names the worst entry. Source: Nocedal and Wri
 section 8.1 (central differences, and their step).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
+from poise.arguments import check_whole
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import CUSTOM, Goal, GoalRows, pack_target, read_one_weight
@@ -59,9 +58,7 @@ class Custom(Goal):
             raise InvalidValue(f"Custom: residual must be a function of q, not {self.residual!r}.")
         if self.jacobian is not None and not callable(self.jacobian):
             raise InvalidValue(f"Custom: jacobian must be a function of q, or None, not {self.jacobian!r}.")
-        whole = isinstance(self.size, (int, np.integer)) and not isinstance(self.size, bool)
-        if not whole or not 1 <= self.size <= MOST_ROWS:
-            raise InvalidValue(f"Custom: size is {self.size!r}; it must be a whole number from 1 to {MOST_ROWS}.")
+        check_whole(self.size, "Custom: size", 1, MOST_ROWS)
         read_one_weight(self.weight, 0, "Custom")
 
     def rows(self, model: Model) -> GoalRows:
@@ -70,11 +67,8 @@ class Custom(Goal):
         return GoalRows(
             op=CUSTOM,
             frame=None,
-            base=None,
-            point=np.zeros(3),
             weight=read_one_weight(self.weight, 0, "Custom"),
             target=pack_target(None, None),
-            exact=False,
             convert=self._convert,
             size=int(self.size),
             residual=self._residual,

@@ -7,8 +7,6 @@ The row's Jacobian is the unit vector from b to a, applied to the motion of a mi
 any unit vector. Source: the gradient of a norm.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -73,7 +71,6 @@ class Distance(Goal):
             point=place_on_frame(self.point_a),
             weight=read_one_weight(self.weight, 0, "Distance"),
             target=self._convert(self.distance),
-            exact=False,
             convert=self._convert,
             point2=place_on_frame(self.point_b),
             ranged=True,

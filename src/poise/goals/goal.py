@@ -4,8 +4,6 @@ A goal stores its target; `rows` translates it for the kernels. Targets are stor
 accepts new ones without being rebuilt.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arguments import is_whole
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model import Model
 from poise.model.spec import read_floats
@@ -75,12 +74,12 @@ class GoalRows:
 
     op: core.GoalOp
     frame: str | None
-    base: str | None
-    point: NDArray[np.float64]
     weight: NDArray[np.float64]
     target: NDArray[np.float64]
-    exact: bool
     convert: Callable[[Any], NDArray[np.float64]]
+    base: str | None = None
+    point: NDArray[np.float64] = field(default_factory=lambda: _ORIGIN)
+    exact: bool = False
     point2: NDArray[np.float64] = field(default_factory=lambda: _ORIGIN)
     axis: NDArray[np.float64] = field(default_factory=lambda: _ORIGIN)
     axis2: NDArray[np.float64] = field(default_factory=lambda: _ORIGIN)
@@ -139,7 +138,7 @@ class Goal:
             raise InvalidValue(f"{what}: frame is {frame!r}; the name of a frame comes first: {what}('hand_l', ...).")
         if not (type(self.weight) is float and 0.0 <= self.weight <= MOST_WEIGHT):  # fast path for one float
             self._check_weights(what)
-        if isinstance(self.priority, bool) or not isinstance(self.priority, (int, np.integer)) or self.priority < 0:
+        if not is_whole(self.priority) or self.priority < 0:
             raise InvalidValue(f"{what}: priority is {self.priority!r}; it must be 0, 1, 2, ...")
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise InvalidValue(f"{what}: name must be a non-empty string, not {self.name!r}.")

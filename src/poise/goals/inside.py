@@ -8,8 +8,6 @@ Inside, the rows and their Jacobians are zero. Source: the projection onto conve
 Optimization, 2004, section 8.1.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -56,11 +54,9 @@ class Inside(Goal):
         return GoalRows(
             op=POSITION if box else DISTANCE if isinstance(self.region, Ball) else PLANES,
             frame=self.frame,
-            base=None,
             point=place_on_frame(self.point),
             weight=read_one_weight(self.weight, slice(0, 3) if box else 0, "Inside"),
             target=self._convert(self.region),
-            exact=False,
             convert=self._convert,
             local=box,
             ranged=box or isinstance(self.region, Ball),

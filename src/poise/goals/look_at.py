@@ -10,8 +10,6 @@ Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programm
 ACM TOG 13(4), 1994 (aiming-at goals).
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -64,7 +62,6 @@ class LookAt(Goal, words=TURNED):
             point=place_on_frame(self.point),
             weight=read_one_weight(self.weight, slice(3, 6), "LookAt"),
             target=self._convert(self.target),
-            exact=False,
             convert=self._convert,
             axis=np.array(self.axis),
             size=3,

@@ -8,8 +8,6 @@ Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programm
 ACM TOG 13(4), 1994 (plane goals).
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -54,7 +52,6 @@ class OnAxis(Goal):
             point=place_on_frame(self.at),
             weight=read_one_weight(self.weight, self.active, type(self).__name__),
             target=pack_axis(self.point, getattr(self, self.axis)),
-            exact=False,
             convert=self._convert,
             local=True,
             size=3,

@@ -10,8 +10,6 @@ stay large. Source: Rabbani, section 3.3; Sola, Deray and Atchuthan, A micro Lie
 Jacobian).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -74,7 +72,6 @@ class Orient(Goal, words={**TURNED, "weight": WEIGHT}):
             op=ROTATION,
             frame=self.frame,
             base=self.relative_to,
-            point=np.zeros(3),
             weight=weight,
             target=self._convert(self.rotation),
             exact=self.within is not None or len(set(weight[3:].tolist())) > 1,

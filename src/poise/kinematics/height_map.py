@@ -7,8 +7,6 @@ in its cell, from 0 to 1:
     gap = (z - h) / sqrt(1 + |grad h|^2)          to first order; exact above a plane
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,7 +62,7 @@ class HeightMap:
         center: ArrayLike = (0.0, 0.0, 0.0),
         up: str = "z",
         name: str = "",
-        transform: Any = None,
+        transform: Transform | None = None,
     ) -> None:
         place = read_transform(transform, "HeightMap")
         if up not in ("y", "z"):

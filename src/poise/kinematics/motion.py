@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.arguments import check_number, check_positive
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.kinematics import clip_edits
@@ -39,7 +39,7 @@ class Motion(NotebookCell):
     def __init__(self, model: Model, q: ArrayLike, fps: float = 30.0) -> None:
         object.__setattr__(self, "q", check_configuration(model, q, 2))
         object.__setattr__(self, "model", model)
-        object.__setattr__(self, "fps", check_rate(fps))
+        object.__setattr__(self, "fps", check_positive(fps, "fps"))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Motion is frozen: {name!r} cannot be set.")
@@ -79,7 +79,12 @@ class Motion(NotebookCell):
         """Return the pose at a frame, or the motion over a slice of frames."""
         if isinstance(index, slice):
             return Motion(self.model, self.q[index], self.fps / abs(index.step or 1))
-        return Pose(self.model, self.q[index])
+        if isinstance(index, str):
+            raise InvalidValue(f"{index!r} is not a frame number; type motion.positions({index!r}) for its path.")
+        try:
+            return Pose(self.model, self.q[index])
+        except IndexError:
+            raise IndexError(f"{index!r} is not a frame: give 0 to {len(self) - 1} or round(t * motion.fps).") from None
 
     def __iter__(self) -> Iterator[Pose]:
         return (self[i] for i in range(len(self)))
@@ -117,7 +122,7 @@ class Motion(NotebookCell):
         The new frames lie on a smooth curve through the old ones. If the duration is not a whole number of new frames,
         the clip ends with the last new frame inside it.
         """
-        rate = check_rate(fps)
+        rate = check_positive(fps, "fps")
         at = np.arange(int((len(self) - 1) * rate / self.fps + 1e-9) + 1, dtype=np.float64) * (self.fps / rate)
         return Motion(self.model, clip_edits.sample(self.model, self._require_frames("resampled").q, snap(at)), rate)
 
@@ -156,9 +161,8 @@ class Motion(NotebookCell):
         The filter is a second-order Butterworth filter, run forwards and backwards; 6 Hz is usual for walking. Contacts
         slip a little: lock them again with `poise.motion.lock`.
         """
-        if not (isinstance(cutoff_hz, Real) and np.isfinite(cutoff_hz) and cutoff_hz > 0):
-            raise InvalidValue(f"cutoff_hz is {cutoff_hz!r}; it must be a positive number of cycles a second.")
-        return Motion(self.model, clip_edits.smooth(self.model, self.q, self.fps, float(cutoff_hz)), self.fps)
+        cutoff_hz = check_positive(cutoff_hz, "cutoff_hz", "a positive number of cycles a second")
+        return Motion(self.model, clip_edits.smooth(self.model, self.q, self.fps, cutoff_hz), self.fps)
 
     def joined(self, other: Motion, blend: float = 0.3) -> Motion:
         """Return this motion followed by another one of the same body, with a cross-fade.
@@ -195,26 +199,13 @@ class Motion(NotebookCell):
         return self
 
     def _count_overlap(self, blend: float, most: int) -> int:
-        if not (isinstance(blend, Real) and np.isfinite(blend) and blend >= 0):
-            raise InvalidValue(f"blend is {blend!r}; it must be a number of seconds, 0 or more.")
-        overlap = round(float(blend) * self.fps)
+        overlap = round(check_number(blend, "blend", "a number of seconds, 0 or more", 0) * self.fps)
         if overlap > most:
             raise InvalidValue(f"blend={blend:g} s is {overlap} frames, and the motion allows at most {most}.")
         return overlap
 
     def __repr__(self) -> str:
         return f"<Motion of {self.model.name!r}: {len(self)} frames at {self.fps:g} fps>"
-
-
-def check_rate(fps: object) -> float:
-    """Return a frame rate as a number. Raises `InvalidValue` unless it is positive and finite."""
-    try:
-        rate = float(fps) if isinstance(fps, Real) else np.nan
-    except OverflowError:
-        rate = np.inf
-    if not (np.isfinite(rate) and rate > 0.0):
-        raise InvalidValue(f"fps is {fps!r}; it must be a positive number.")
-    return rate
 
 
 def snap(at: Floats) -> Floats:

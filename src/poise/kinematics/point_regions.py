@@ -24,6 +24,7 @@ from poise.model.geometry.solids import (
     settle,
 )
 from poise.native import core
+from poise.spatial import Transform
 from poise.spatial.arrays import read_reals
 
 __all__ = ["ConvexMesh", "PointCloud", "PointRegion"]
@@ -76,7 +77,9 @@ class ConvexMesh(PointRegion):
     faces: NDArray[np.int64] = field(compare=False)
     hull: ConvexHull = field(init=False, compare=False)
 
-    def __init__(self, vertices: ArrayLike, faces: Any = None, *, name: str = "", transform: Any = None) -> None:
+    def __init__(
+        self, vertices: ArrayLike, faces: ArrayLike | None = None, *, name: str = "", transform: Transform | None = None
+    ) -> None:
         given = read_points(vertices, "ConvexMesh: vertices", transform)
         if faces is not None:
             given = given[read_faces(faces, len(given))]
@@ -122,7 +125,7 @@ class PointCloud(PointRegion):
     points: Floats
     radius: float
 
-    def __init__(self, points: ArrayLike, radius: float, *, name: str = "", transform: Any = None) -> None:
+    def __init__(self, points: ArrayLike, radius: float, *, name: str = "", transform: Transform | None = None) -> None:
         found = read_points(points, "PointCloud: points", transform)
         found.setflags(write=False)
         size = read_length(radius, "PointCloud: radius")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, UnitWarning
-from poise.keywords import refuse_unknown
+from poise.keywords import NotHere, refuse_unknown
 from poise.model import Frame, Model
 from poise.model.degrees import doubt_start
 from poise.notebook import NotebookCell
@@ -61,6 +61,8 @@ class Pose(NotebookCell):
 
     model: Model
     q: Floats
+    joints = joint_angles = angles = qpos = NotHere("pose.q, or pose.q[model.joint(name).q] for one joint")
+    __getitem__ = NotHere("pose.position(frame), pose.transform(frame), or pose.q[model.joint(name).q]")
 
     @refuse_unknown
     def __init__(self, model: Model, q: ArrayLike | None = None) -> None:
@@ -108,6 +110,7 @@ class Pose(NotebookCell):
         joints = {j.name: self.q[j.q].tolist() for j in self.model.joints if j.nq and not j.mimic}
         return {"poise": "pose", "model": self.model.name, "q": self.q.tolist(), "joints": joints}
 
+    @refuse_unknown
     def replace(self, joints: Mapping[str, ArrayLike]) -> Pose:
         """Return the pose with some joints set: name to a number, or to all coordinates of the joint.
 

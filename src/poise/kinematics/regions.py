@@ -5,8 +5,6 @@ solid that may also be part of a body (`poise.model`), placed in the world; a `C
 its points.
 """
 
-from __future__ import annotations
-
 from dataclasses import InitVar, dataclass, field
 from operator import mul
 from typing import Any
@@ -26,6 +24,7 @@ from poise.model.geometry.solids import (
     read_name,
     read_position,
     read_transform,
+    set_signature,
     settle,
 )
 from poise.model.spec import read_unit
@@ -76,4 +75,5 @@ class HalfSpace:
         return float(sum(map(mul, self.normal, self.point)))
 
 
+set_signature(HalfSpace, point="ArrayLike", normal="ArrayLike")
 Region = HalfSpace | Sphere | Box | Capsule | Cylinder | ConvexMesh | PointCloud

@@ -30,6 +30,7 @@ Ways = dict[tuple[int, int], Floats]  # directions of the world by group and pos
 BLOCK_POSES = 1024  # poses measured at once
 HULL_ERROR = 1e-3  # of L: of a solid's convex hull
 REST_DEPTH = 1e-3  # of L: deeper overlaps at rest are due to the shapes
+REST_GAP = 1e-3  # of L: gap at rest of housings that are two joints apart, which turn next to each other
 DEEP = 3e-3  # of L: for deeper overlaps, all directions are searched
 TURN = 0.05  # of L: overlap that is accepted to turn a direction by one radian less from pose to pose
 EDGE = 3e-3  # of L: points this near to the deepest one share the contact
@@ -253,14 +254,16 @@ def find_solids(model: Model) -> tuple[SupportPoints, ...]:
 
 @keep_with_model
 def find_convex_parts(model: Model) -> ConvexParts | None:
-    """Return the solids of a body that can collide, or None if it has no collision shapes, or all are joined.
+    """Return the solids of a body that can collide, or None if it has no shapes, or all are joined.
 
-    Left out are links on parts joined by one joint, and links that overlap in the rest pose with at most two joints
-    between them. With an SRDF, left out are the pairs that it disables, and links on parts joined by one joint that
-    overlap in the rest pose; `model.notes` lists the latter.
+    Left out are links on parts joined by one joint, links that overlap in the rest pose with at most two joints
+    between them, and visual shapes that overlap others in the rest pose. With an SRDF, left out are the pairs that it
+    disables, and links on parts joined by one joint that overlap in the rest pose; `model.notes` lists the latter.
     """
     solids = tuple(solid for solid in find_solids(model) if solid.solid)
-    tree = LinkPairs(model, (solid.frame for solid in solids))
+    tree = LinkPairs(
+        model, (solid.frame for solid in solids), solid={solid.frame for solid in solids if not solid.seen}
+    )
     disabled = tree.list_disabled()
     kept = {pair for pair, count in tree.steps.items() if count > (disabled is None)} - {*(disabled or ())}
     by_link = [(row, pair) for pair, rows in tree.list_rows().items() if pair in kept for row in rows]
@@ -268,13 +271,16 @@ def find_convex_parts(model: Model) -> ConvexParts | None:
         return None
     rows = sorted(by_link)
     every = ConvexParts(model, solids, np.array([row for row, _ in rows], dtype=np.intp))
-    resting = every.measure(np.array(model.rest)[None], 0.0)
-    deep = {rows[k][1] for k in resting.pair[resting.depth > REST_DEPTH * model.length]}
+    resting = every.measure(np.array(model.rest)[None], REST_GAP * model.length)
+    depths = {rows[k]: depth / model.length for k, depth in zip(resting.pair, resting.depth, strict=True)}
+    drawn = {row: depth for row, depth in depths.items() if any(solids[k].seen for k in row[0])}
+    seen = {row for row, depth in drawn.items() if depth > REST_DEPTH or tree.steps[row[1]] <= NEAR_STEPS}
+    deep = {pair for (row, pair), depth in depths.items() if depth > REST_DEPTH and (row, pair) not in drawn}
     lost = {pair for pair in deep if tree.steps[pair] <= (NEAR_STEPS if disabled is None else 1)}
     if lost and disabled is not None:
         why = "one joint joins them, and they overlap at rest"
         model.memo.note(f"Self-collisions of clips leave out {name_pairs(sorted(lost))}: {why}.")
-    left = [row for row, pair in rows if pair not in lost]
+    left = [row for row, pair in rows if pair not in lost and (row, pair) not in seen]
     return ConvexParts(model, solids, np.array(left, dtype=np.intp)) if left else None
 
 

@@ -4,8 +4,6 @@ Spheres and capsules are exact. Boxes are covered by parallel capsules, cylinder
 contain the object and stand out by at most `BOX_EXCESS` or `MOST_EXCESS` of its extent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from enum import Enum
@@ -148,7 +146,7 @@ def pair_held(model: Model, own: tuple[BodyCapsule, ...], held: tuple[BodyCapsul
         return np.zeros((0, 2), np.int64)
     parts, capsules = find_rigid_parts(model), (*own, *held)
     of = [parts[model.frame(capsule.frame).name] for capsule in capsules]
-    above = find_next_above(model, parts, set(of))
+    above = find_next_above(model, parts, set(of), set(of))
     kinds = {(a, b): relate(above, a, b) for a in set(of) for b in set(of[len(own) :])}
     pairs = np.array(
         [(i, k) for k in range(len(own), len(of)) for i in range(k) if kinds[of[i], of[k]] is not Relation.JOINED],

@@ -175,7 +175,7 @@ def name_limits(limits: Any) -> dict[str, Limit]:
     named: dict[str, Limit] = {}
     for limit in given:
         if not isinstance(limit, Limit):
-            raise InvalidValue(f"limits must be a list of limits such as Clearance(...), not {limit!r}.")
+            raise InvalidValue(f"limits must be a list of limits such as Clearance(), after the goals, not {limit!r}.")
         name, number = limit.name, 2
         while name in named:
             name, number = f"{limit.name}#{number}", number + 1

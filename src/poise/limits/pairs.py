@@ -11,8 +11,6 @@ joint moves relative to each other. `model.notes` lists them, and the pairs that
 The sampling rule is that of MoveIt's setup assistant: I. Sucan and S. Chitta, MoveIt, 2012.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from itertools import combinations, product
 from typing import NamedTuple
@@ -156,18 +154,25 @@ class LinkPairs:
         model: The body.
         frames: The frame of each solid.
         guessed: The frames whose solids are guessed from bones.
+        solid: The frames of collision shapes, if others are only drawn: joints without one between them count once.
 
     Attributes:
         links: The link of each solid.
         steps: The number of joints between any two links, along the parts with solids; 0 on the same rigid part.
     """
 
-    def __init__(self, model: Model, frames: Iterable[str], guessed: Collection[str] = ()) -> None:
+    def __init__(
+        self, model: Model, frames: Iterable[str], guessed: Collection[str] = (), solid: Collection[str] = ()
+    ) -> None:
         self.model, self.links, self.guessed = model, [model.frame(frame).name for frame in frames], guessed
         self.parts = find_rigid_parts(model)
-        above = find_next_above(model, self.parts, {self.parts[link] for link in self.links})
+        drawn = {self.parts[link] for link in self.links}
+        among = drawn & {self.parts[model.frame(frame).name] for frame in solid}
+        trees = [find_next_above(model, self.parts, drawn, each) for each in (drawn, among) if each]
         both = combinations(dict.fromkeys(self.links), 2)
-        self.steps = {pair: count_steps(above, *(self.parts[link] for link in pair)) for pair in both}
+        self.steps = {
+            pair: min(count_steps(tree, *(self.parts[link] for link in pair)) for tree in trees) for pair in both
+        }
 
     def list_rows(self) -> dict[LinkPair, list[tuple[int, int]]]:
         """Return the pairs of solids of each pair of links; without an SRDF, of links more than one joint apart."""
@@ -202,15 +207,15 @@ class LinkPairs:
         return [name for name in own if name in solid] or own
 
 
-def find_next_above(model: Model, parts: dict[Part, Part], drawn: set[Part]) -> dict[Part, Part]:
-    """Return the closest ancestor with capsules for each part; parts without capsules are skipped."""
+def find_next_above(model: Model, parts: dict[Part, Part], drawn: set[Part], among: set[Part]) -> dict[Part, Part]:
+    """Return the closest ancestor of each part `drawn` that is `among` given ones; other parts are skipped."""
     out: dict[Part, Part] = {}
     for part in drawn - {None}:
         assert part is not None
         above = parts[model.frame(part).parent]
-        while above is not None and above not in drawn:
+        while above is not None and above not in among:
             above = parts[model.frame(above).parent]
-        if above in drawn:
+        if above in among:
             out[part] = above
     return out
 

@@ -12,8 +12,6 @@ frames, and do not reach below the lowest frame of the rest pose. Massless ances
 "Reference") only place the body in the scene and are not bones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -175,13 +173,14 @@ class Skeleton:
 
 
 def cover_missing(model: Model, solids: Collection[Shape], covered: Iterable[str]) -> list[BodyCapsule]:
-    """Return capsules around the bones of the parts that have solids, but none on a frame that is covered.
+    """Return capsules around the bones of the parts that have solids, but none on a part that is covered.
 
-    Without solids, every part has capsules around its bones.
+    Without solids, every part that is not covered has capsules around its bones.
     """
     parts = find_rigid_parts(model)
-    lost = {parts[shape.frame] for shape in solids} - {parts[frame] for frame in covered}
-    return make_skeleton_capsules(model, lost if solids else None) if lost or not solids else []
+    wanted = {parts[shape.frame] for shape in solids} if solids else {*parts.values()}
+    lost = wanted - {parts[frame] for frame in covered}
+    return make_skeleton_capsules(model, lost) if lost else []
 
 
 def list_solids(model: Model) -> list[Shape]:

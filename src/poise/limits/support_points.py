@@ -2,12 +2,11 @@
 
 A convex shape touches a plane at its support point in the direction of the plane. Spheres and capsules are balls around
 their ends, boxes and cylinders have their corners and rims, and a mesh has the vertices that are extreme in many
-directions, which is exact to a few millimetres for parts of a person's size. Parts without readable shapes have the
-capsules of their bones (`poise.limits.skeleton`). Unlike the capsules that contain a mesh, support points are on it, so
-that a body rests on a floor and not above it.
+directions, which is exact to a few millimetres for parts of a person's size. Visual shapes that stand out of the
+collision shapes of their frame belong to the body, because they are what one sees. Parts without readable shapes have
+the capsules of their bones (`poise.limits.skeleton`). Unlike the capsules that contain a mesh, support points are on
+it, so that a body rests on a floor and not above it.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -18,10 +17,9 @@ from poise.limits.capsules import cover_solid
 from poise.limits.clearance import Clearance
 from poise.limits.skeleton import BodyCapsule, cover_missing, list_solids
 from poise.model import Model
-from poise.model.geometry.shapes import Capsule, Mesh, Shape, Sphere
+from poise.model.geometry.shapes import Capsule, Shape, Sphere
 from poise.model.geometry.solids import make_triple
-from poise.model.geometry.surfaces import SurfaceReader, open_surfaces
-from poise.model.geometry.triangles import triangulate
+from poise.model.geometry.surfaces import SurfaceReader, find_protruding, open_surfaces, read_vertices
 from poise.model.memo import keep_with_model
 from poise.spatial.directions import spread_directions
 
@@ -43,12 +41,14 @@ class SupportPoints:
         points: Their positions in the frame, (n, 3) [m].
         radius: The radius of the ball around each, (n,) [m].
         solid: Whether they are from the shapes of the body, not from its bones.
+        seen: Whether they are from a visual shape that stands out of the collision shapes.
     """
 
     frame: str
     points: Floats
     radius: Floats
     solid: bool
+    seen: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ def find_support_points(model: Model, error: float | None = None) -> tuple[Suppo
     """
     solids, reader = list_solids(model), open_surfaces(model)
     found = [each for shape in solids if (each := touch(shape, reader, error)) is not None]
+    for shape, vertices in find_protruding(model, model.frames, reader):
+        found.append(choose_points(shape.frame, vertices, error, seen=True))
     bones = cover_missing(model, solids, (each.frame for each in found))
     return (*found, *(make_ball_ends(capsule, solid=False) for capsule in bones))
 
@@ -78,18 +80,17 @@ def touch(shape: Shape, reader: SurfaceReader, error: float | None) -> SupportPo
     """Return the support points of a shape, or None if its mesh is missing or unreadable."""
     if isinstance(shape.shape, (Sphere, Capsule)):
         return make_ball_ends(cover_solid(shape), solid=True)
-    if isinstance(shape.shape, Mesh):
-        surface = reader.read(shape)
-        if surface is None or not len(surface[0]):
-            return None
-        vertices = surface[0]
-    else:
-        triangles = triangulate(shape.shape)
-        assert triangles is not None, "only meshes have no triangles"
-        vertices = np.asarray(shape.offset.apply(triangles[0]))
-    points = vertices[np.unique(np.argmax(vertices @ AROUND.T, axis=0))]
+    vertices = read_vertices(shape, reader)
+    if vertices is None:
+        return None
+    return choose_points(shape.frame, vertices, error)
+
+
+def choose_points(frame: str, vertices: Floats, error: float | None, *, seen: bool = False) -> SupportPoints:
+    """Return the support points of a shape with given vertices in its frame (n, 3)."""
+    points = vertices[np.unique(np.argmax(AROUND @ vertices.T, axis=1))]
     points = points if error is None else add_corners(points, vertices, error)
-    return SupportPoints(shape.frame, points, np.zeros(len(points)), solid=True)
+    return SupportPoints(frame, points, np.zeros(len(points)), solid=True, seen=seen)
 
 
 def add_corners(points: Floats, vertices: Floats, error: float) -> Floats:

@@ -16,16 +16,15 @@ reach, and stops if no single joint makes progress (limits, or conflicting rotat
 cheap, so allow many, or restarts.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from poise.arguments import check_positive, is_number
 from poise.errors import InvalidValue
-from poise.methods.method import Method, check_positive, is_number
+from poise.methods.method import Method
 from poise.native import core
 
 __all__ = ["CCD"]

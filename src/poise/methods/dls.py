@@ -10,12 +10,11 @@ The price is speed: the error along singular vector i shrinks by lambda^2 / (sig
 convergence is linear, and slow for a large lambda. In lm the damping vanishes with the error instead.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from poise.methods.method import JacobianMethod, check_positive
+from poise.arguments import check_positive
+from poise.methods.method import JacobianMethod
 from poise.native import core
 
 __all__ = ["DLS"]

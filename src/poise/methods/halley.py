@@ -12,12 +12,11 @@ are bounded, but lm is the safer choice. If a rotation goal leaves axes free, on
 included, and the order is two. A custom goal's Jacobian is differenced along the first step: two more evaluations.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from poise.methods.method import JacobianMethod, Method, check_positive
+from poise.arguments import check_number, check_positive
+from poise.methods.method import JacobianMethod, Method
 from poise.native import core
 
 __all__ = ["Halley"]
@@ -44,7 +43,7 @@ class Halley(JacobianMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self.damping, "Halley: damping", zero=True)
+        check_number(self.damping, "Halley: damping", "a number of 0 or more", 0)
         check_positive(self.floor, "Halley: floor")
 
     def settings(self) -> dict[str, Any]:

@@ -8,12 +8,11 @@ their bound and the step is solved again, `rounds` times, so that the others com
 joints.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from poise.methods.method import Method, check_positive, check_whole
+from poise.arguments import check_number, check_positive, check_whole
+from poise.methods.method import Method
 from poise.native import core
 
 __all__ = ["LM"]
@@ -43,9 +42,9 @@ class LM(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self.damping, "LM: damping", zero=True)
+        check_number(self.damping, "LM: damping", "a number of 0 or more", 0)
         check_positive(self.floor, "LM: floor")
-        check_whole(self.rounds, "LM: rounds", least=0)
+        check_whole(self.rounds, "LM: rounds")
 
     def settings(self) -> dict[str, Any]:
         """Return the kernel settings; see Method.settings."""

@@ -3,8 +3,6 @@
 The arithmetic is in native/kernels; a method holds its settings, documentation and capabilities.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arguments import check_positive, check_whole
 from poise.errors import InvalidValue
 from poise.model import Model
 from poise.model.joints.kinds import KINDS
@@ -50,7 +49,7 @@ class Method:
 
     def __post_init__(self) -> None:
         what = type(self).__name__
-        check_whole(self.stall_steps, f"{what}: stall_steps")
+        check_whole(self.stall_steps, f"{what}: stall_steps", 1)
         if check_positive(self.stall_ratio, f"{what}: stall_ratio") > 1:
             raise InvalidValue(f"{what}: stall_ratio is {self.stall_ratio!r}; it must be above 0 and at most 1.")
 
@@ -87,30 +86,3 @@ class JacobianMethod(Method):
     def settings(self) -> dict[str, Any]:
         """Return the kernel settings; see Method.settings."""
         return {**super().settings(), "gain": float(self.gain)}
-
-
-def check_positive(value: object, what: str, *, zero: bool = False) -> float:
-    """Return a finite number above zero (or zero, if allowed). Raises `InvalidValue` otherwise."""
-    x = float(value) if is_number(value) else np.nan  # type: ignore[arg-type]
-    if not np.isfinite(x) or x < 0 or (x == 0 and not zero):
-        raise InvalidValue(f"{what} is {value!r}; it must be a number {'of 0 or more' if zero else 'above 0'}.")
-    return x
-
-
-def check_whole(value: object, what: str, *, least: int = 1) -> int:
-    """Return a whole number of at least `least`. Raises `InvalidValue` otherwise."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InvalidValue(f"{what} is {value!r}; it must be a whole number, {least} or more.")
-    return int(value)
-
-
-def check_flag(value: object, what: str) -> bool:
-    """Return True or False. Raises `InvalidValue` for other truthy or falsy values."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise InvalidValue(f"{what} is {value!r}; it must be True or False.")
-    return bool(value)
-
-
-def is_number(value: object) -> bool:
-    """Return whether the value is one real number: not text, bool or a list."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

@@ -14,15 +14,14 @@ No damping to tune, almost quadratic close to the goal. It costs an SVD per step
 oscillations: set target_clamp then.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.methods.method import JacobianMethod, check_flag, check_positive
+from poise.arguments import check_flag, check_positive
+from poise.methods.method import JacobianMethod
 from poise.native import core
 
 __all__ = ["SDLS"]

@@ -16,14 +16,13 @@ Limitations: convergence is slow for goals that need several parts together, suc
 `finish` for those. In mode="continuous" there is one pass, root, spine, limbs, so that no joint moves twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from poise.arguments import check_flag, check_whole
 from poise.errors import InvalidValue
-from poise.methods.method import Method, check_flag, check_whole
+from poise.methods.method import Method
 from poise.model import Joint
 from poise.native import core
 
@@ -51,7 +50,7 @@ class Sequential(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole(self.rounds, "Sequential: rounds")
+        check_whole(self.rounds, "Sequential: rounds", 1)
         check_flag(self.finish, "Sequential: finish")
         if self.parts is not None and not (is_list(self.parts) and all(map(is_part, self.parts))):
             raise InvalidValue(f"Sequential: parts is {self.parts!r}; give lists of joint names, none empty.")

@@ -9,15 +9,14 @@ At the threshold a direction appears and disappears between steps, so the motion
 instead. A goal that needs a truncated direction is not reached: lower the threshold.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from poise.arguments import check_positive
 from poise.errors import InvalidValue
-from poise.methods.method import JacobianMethod, check_positive
+from poise.methods.method import JacobianMethod
 from poise.native import core
 
 __all__ = ["SVD"]

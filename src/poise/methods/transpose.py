@@ -11,14 +11,13 @@ max_steps accordingly. It stops at J^T r = 0 even if r is not zero, such as for 
 own line.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.methods.method import JacobianMethod, check_positive
+from poise.arguments import check_positive
+from poise.methods.method import JacobianMethod
 from poise.native import core
 
 __all__ = ["Transpose"]

@@ -23,8 +23,6 @@ Limitations: bodies without such a limb are rejected; for a target out of reach,
 limb is returned and reported as missed. Stiffness has no effect: the exact pose is unique.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,8 +31,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.arguments import check_positive
 from poise.errors import InvalidValue
-from poise.methods.method import Method, check_positive
+from poise.methods.method import Method
 from poise.model import Model
 from poise.model.joints.joint import Joint
 from poise.model.spec import read_unit

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidModel, UnitWarning
-from poise.keywords import refuse_unknown
+from poise.keywords import NotHere, refuse_unknown
 from poise.model.attachments import Attachments
 from poise.model.closures import Closure
 from poise.model.curves.path import Path
@@ -35,6 +35,8 @@ class ModelBuilder:
         >>> model.nv
         2
     """
+
+    add_link = NotHere("builder.add_joint(name, parent, kind), which adds a frame, or builder.add_frame(name, parent)")
 
     def __init__(self, name: str = "model") -> None:
         if not isinstance(name, str):

@@ -19,7 +19,7 @@ from poise.model.geometry.shapes import Shape
 from poise.model.joints.joint import Frame, Joint
 from poise.model.joints.kinds import KINDS
 from poise.model.members import list_ranged, make_frames
-from poise.model.memo import Memo, MemoSlot
+from poise.model.memo import Memo, MemoSlot, keep_with_model
 from poise.model.spec import FrameSpec, JointSpec, freeze, read_vector
 from poise.spatial import Rotation, Transform
 
@@ -35,6 +35,7 @@ __all__ = [
     "clamp",
     "cut_subtree",
     "draw_configurations",
+    "hide_visual",
     "list_specs",
     "list_state",
     "lock_joints",
@@ -144,6 +145,12 @@ def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()
 def with_shapes(model: Model, shapes: Sequence[Shape], notes: Iterable[str] = ()) -> Model:
     """Return the model with other shapes."""
     return reattach(model, replace(model.attachments, shapes=tuple(shapes)), notes=notes)
+
+
+@keep_with_model
+def hide_visual(model: Model) -> Model:
+    """Return the model without the shapes that are only drawn."""
+    return with_shapes(model, [shape for shape in model.shapes if shape.use != "visual"])
 
 
 def with_example_poses(model: Model, frames: ArrayLike) -> Model:

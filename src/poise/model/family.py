@@ -11,11 +11,12 @@ Seven joints belong to the family of the six that remain when the first or the l
 So an arm with a spherical shoulder and a last joint of any offset (Panda, xArm7, iiwa) has its last joint free, and an
 arm on a rail has the rail free.
 
-Six rotations outside these families are *general six joints*: their poses are roots of a polynomial of degree 16
-(reach/general.py), found numerically and not in closed form, without proofs of completeness.
+Six rotations outside these families are *general six joints*: their poses are roots of a polynomial of degree 16, and a
+count of the roots proves nearly every list complete (native/kernels/closed/general_six.h). Seven joints of which six
+are rotations are *general seven joints*: one of them is held at values over its range.
 
-Calibrated arms are close to a family but not in it. Such a chain is *nearly* in it: the poses of the closest geometry
-in the family are the starting points of searches on the true one (reach/guesses.py), without proofs.
+Calibrated arms are close to a family but not in it. Such a chain is *nearly* in it: its poses are those of general
+joints, and those of the closest geometry in the family are starting points of searches (reach/chain_poses.py).
 
 Files round their numbers. Axes that are almost in a family are moved into it, and the chain reports bounds on the
 resulting error of its frame for all joint values: `point_error` and `turn_error`. For a rotation by v about two axes
@@ -40,13 +41,14 @@ from poise.model.chain import Axis, Chain, cross, find_chain, measure_cross, pla
 from poise.model.tree import Tree
 from poise.native import core
 
-__all__ = ["GENERAL", "Family", "find_family", "read_family"]
+__all__ = ["GENERAL", "GENERAL_SEVEN", "Family", "find_family", "read_family"]
 
 WORST = 1e-3  # tolerance for moving axes into a family [rad, or of the chain's length]
 NEARLY = 0.07  # tolerance for a chain that is nearly in a family [rad, or of the chain's length]
 APART = 1e-6  # of the chain's length: closer axes count as one
 SLANT = 1e-2  # smallest sine of the angle between axes that must not be parallel
 GENERAL = "general six joints"
+GENERAL_SEVEN = "general seven joints"
 TWO_LINKS = "two parallel axes"
 PARALLEL = 1e-9  # sine of the angle between the axes of two links, which are not moved into their family
 Plan = core.FamilyPlan
@@ -58,15 +60,15 @@ class Family:
     """The closed form of a chain to a frame.
 
     Attributes:
-        name: "spherical wrist", "spherical shoulder", "three parallel axes", "general six joints", "two parallel axes"
-            (positions only), or "none"; "nearly a spherical wrist" and so on.
+        name: "spherical wrist", "spherical shoulder", "three parallel axes", "general six joints", "general seven
+            joints", "two parallel axes" (positions only), or "none"; "nearly a spherical wrist" and so on.
         frame: Name of the frame.
         joints: Names of the joints that move it, base first.
         free: Name of the joint that is scanned if there are seven; otherwise None.
         reason: Why the chain has no closed form; "" if it has one.
         point_error: Bound on the position error from moving the axes into the family [m].
         turn_error: Bound on the rotation error [rad].
-        near: Whether the chain is only nearly in the family: its poses are then guesses, without proofs.
+        near: Whether the chain is only nearly in the family: its poses are then those of general joints.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Family:
     six: Six | None = None
     place: int = 0  # of the free joint: 0 if none, 1 first, 2 last
     near: bool = False
+    held: int = -1  # index of the free joint's axis, or -1
 
     def __bool__(self) -> bool:
         return self.name != "none"
@@ -93,7 +96,7 @@ class Family:
         free = f", {self.free!r} free" if self.free else ""
         if self.near:
             off = f"off by up to {1e3 * self.point_error:.2g} mm and {self.turn_error:.2g} rad"
-            return f"{self.name}{free}: {way}, {off}; its poses are refined, without proofs"
+            return f"{self.name}{free}: {way}, {off}; its poses are those of general joints"
         off = f"; its axes are off by up to {self.point_error:.1e} m, {self.turn_error:.1e} rad"
         return f"{self.name}{free}: {way}{off if self.turn_error > 1e-9 or self.point_error > 1e-9 else ''}"
 
@@ -137,13 +140,17 @@ def read_family(chain: Chain, name: str) -> Family:
         if not moves_every_way(chain):
             return Family("none", name, joints, reason=FEWER_WAYS)
         return Family(GENERAL, name, joints, reason=describe_axes(chain.axes), chain=chain)
+    if best is None and (held := choose_free(chain)) is not None:
+        joint, reason = chain.axes[held].joint, describe_axes(chain.axes)
+        return Family(GENERAL_SEVEN, name, joints, joint, reason, chain=chain, held=held)
     if best is None:
         return Family("none", name, joints, reason=describe_axes(chain.axes))
     place, six, metres, radians = best
     free = scanned(chain, place).joint if place else None
     article = "" if six.name.startswith("three") else "a "
     title = f"nearly {article}{six.name}" if nearly else six.name
-    return Family(title, name, joints, free, "", metres, radians, chain, six, place, nearly)
+    held = {0: -1, 1: 0, 2: n - 1}[place]
+    return Family(title, name, joints, free, "", metres, radians, chain, six, place, nearly, held)
 
 
 def are_two_links(chain: Chain) -> bool:
@@ -157,18 +164,14 @@ def find_nearest(chain: Chain, worst: float) -> tuple[int, Six, float, float] | 
     """Return the closest family: the place of the free joint, the moved axes, and their errors [m, rad]."""
     choices = [(0, chain.axes)] if len(chain.axes) == 6 else [(2, chain.axes[:6]), (1, chain.axes[1:])]
     found = [(place, *best) for place, axes in choices if (best := read_six(axes, chain, worst))]
-    scans = [one for one in found if one[0] == 0 or np.isfinite(scanned(chain, one[0]).half) or turns(chain, one[0])]
+    ends = {place: not (axis := scanned(chain, place)).slides or np.isfinite(axis.half) for place in (1, 2)}
+    scans = [one for one in found if ends.get(one[0], True)]
     return min(scans, key=lambda one: one[2] + one[3], default=None)
 
 
 def scanned(chain: Chain, place: int) -> Axis:
     """Return the free axis."""
     return chain.axes[0 if place == 1 else -1]
-
-
-def turns(chain: Chain, place: int) -> bool:
-    """Return whether the free joint rotates, so that its range is at most a full turn."""
-    return not scanned(chain, place).slides
 
 
 def read_six(axes: Sequence[Axis], chain: Chain, worst: float = WORST) -> tuple[Six, float, float] | None:
@@ -305,23 +308,41 @@ def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, floa
 
 def moves_every_way(chain: Chain) -> bool:
     """Return whether rotations give their frame six degrees of freedom: whether one of a few poses is not singular."""
-    length = span(chain.axes, chain.T[:3, 3]) or 1.0
+    return measure_freedom(chain, range(len(chain.axes))) > APART
+
+
+def measure_freedom(chain: Chain, some: Sequence[int]) -> float:
+    """Return the largest of the least singular values of some joints' Jacobian, in a few poses."""
+    length, most = span(chain.axes, chain.T[:3, 3]) or 1.0, 0.0
     for values in np.random.default_rng(0).uniform(-2.0, 2.0, (4, len(chain.axes))):
         T, screws = np.eye(4), []
         for axis, v in zip(chain.axes, values, strict=True):
             h, p = T[:3, :3] @ axis.h, T[:3, :3] @ axis.p + T[:3, 3]
-            screws.append([*h, *(np.cross(p, h) / length)])
+            screws.append([0.0, 0.0, 0.0, *h] if axis.slides else [*h, *(np.cross(p, h) / length)])
             x, y, z = axis.h
             K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-            R = np.eye(3) + np.sin(v) * K + (1.0 - np.cos(v)) * K @ K
-            T = T @ placement(R, axis.p - R @ axis.p)
-        if np.linalg.svd(np.array(screws), compute_uv=False)[-1] > APART:
-            return True
-    return False
+            R = np.eye(3) if axis.slides else np.eye(3) + np.sin(v) * K + (1.0 - np.cos(v)) * K @ K
+            T = T @ placement(R, v * length * axis.h if axis.slides else axis.p - R @ axis.p)
+        most = max(most, float(np.linalg.svd(np.array(screws)[list(some)], compute_uv=False)[-1]))
+    return most
+
+
+def choose_free(chain: Chain) -> int | None:
+    """Return the index of the axis to hold of seven: a slide, or the one needed least; None if six are not enough."""
+    slides = [k for k, axis in enumerate(chain.axes) if axis.slides]
+    if len(chain.axes) != 7 or len(slides) > 1 or any(not np.isfinite(chain.axes[k].half) for k in slides):
+        return None
+    rest = {k: [i for i in range(7) if i != k] for k in slides or range(7)}
+    freedom = {k: measure_freedom(chain, some) for k, some in rest.items()}
+    best = max(freedom, key=freedom.__getitem__)
+    return best if freedom[best] > APART else None
 
 
 def describe_axes(axes: Sequence[Axis]) -> str:
-    """Describe the conditions of the families that the axes violate."""
+    """Describe the conditions of the families that the axes violate, or the slide whose range is endless."""
+    slides = [axis for axis in axes if axis.slides]
+    if len(axes) == 7 and len(slides) == 1 and not math.isfinite(slides[0].half):
+        return f"{slides[0].joint!r} slides without end; with both bounds, poses may be found at values over its range"
     kinds = "".join("P" if axis.slides else "R" for axis in axes)
     return (
         f"of {kinds} no three neighbouring axes at an end meet in a point with two of the others parallel or meeting, "

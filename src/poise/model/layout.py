@@ -1,7 +1,5 @@
 """Compile a builder into a tree: resolve parents, reject loops, collapse mimic chains, assign indices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +11,7 @@ from poise.model.joints.joint import Mimic
 from poise.model.joints.kinds import KINDS
 from poise.model.spec import FrameSpec, JointSpec
 
-__all__ = ["Layout", "is_listed", "lay_out", "name_frame"]
+__all__ = ["Layout", "is_listed", "lay_out", "name_frame", "sort_depth_first"]
 
 Spec = JointSpec | FrameSpec
 
@@ -59,7 +57,9 @@ def lay_out(specs: Sequence[Spec]) -> Layout:
     specs = put_unlisted_last(specs)
     frames = tuple(map(name_frame, specs))
     parents = resolve_parents(specs, frames)
-    order = sort_depth_first(parents, frames)
+    order = sort_depth_first(parents)
+    if len(order) < len(parents):
+        raise InvalidModel(f"the parents form a loop: {' -> '.join(find_loop(parents, frames, set(order)))}.")
     specs = [hang_on(spec, None if i < 0 else frames[i]) for spec, i in zip(specs, parents, strict=True)]
     joints = {spec.name: spec for spec in specs if isinstance(spec, JointSpec)}
     mimics = {name: find_leader(joints, name) for name, spec in joints.items() if spec.mimic}
@@ -103,19 +103,15 @@ def hang_on(spec: Spec, parent: str | None) -> Spec:
     return spec if spec.parent == parent else replace(spec, parent=parent)
 
 
-def sort_depth_first(parents: tuple[int, ...], frames: tuple[str, ...]) -> tuple[int, ...]:
-    """Return all frames in depth-first order, parents first. Raises `InvalidModel` for a loop."""
+def sort_depth_first(parents: Sequence[int]) -> tuple[int, ...]:
+    """Return all indices in depth-first order, parents first, -1 above the roots; those below a loop are missing."""
     children: list[list[int]] = [[] for _ in range(len(parents) + 1)]
-    for i, parent in enumerate(parents):
-        children[parent].append(i)
-    order: list[int] = []
-    stack = list(reversed(children[-1]))
+    for i in reversed(range(len(parents))):
+        children[parents[i]].append(i)
+    order, stack = [], children[-1]
     while stack:
-        i = stack.pop()
-        order.append(i)
-        stack.extend(reversed(children[i]))
-    if len(order) < len(parents):
-        raise InvalidModel(f"the parents form a loop: {' -> '.join(find_loop(parents, frames, set(order)))}.")
+        order.append(stack.pop())
+        stack.extend(children[order[-1]])
     return tuple(order)
 
 

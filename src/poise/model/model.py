@@ -382,6 +382,11 @@ class Model(MassProperties, NotebookCell):
         """Return the same body with the collision spheres of a cuRobo robot file (YAML), see `poise.formats.curobo`."""
         return derive.SPHERE_READER.get()(self, path)
 
+    q = NotHere("model.rest, or make a poise.Pose(model), which has a q")
+    solve = ik = inverse_kinematics = NotHere("poise.solve(model, goals)")
+    dof, limits = NotHere("model.nv, or model.nq"), NotHere("model.lower and model.upper, or model.joint(name).lower")
+    forward_kinematics, joint_names = NotHere("model.fk(q, frame)"), NotHere("[j.name for j in model.joints]")
+
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {len(self.joints)} joints, {self.nv} DOF, {len(self.frames)} frames>"
 
@@ -389,8 +394,6 @@ class Model(MassProperties, NotebookCell):
         return text.draw_tree(self)
 
 
-Model.q = NotHere("model.rest, or make a poise.Pose(model), which has a q")  # type: ignore[attr-defined]
-Model.solve = NotHere("poise.solve(model, goals)")  # type: ignore[attr-defined]
 for _call in (Model.jacobian, Model.jacobian_dot, Model.hessian):
     _call.__defaults__ = (derive.NO_FRAME,)  # resolve_role reports a missing frame, with what to type
 for _slot in derive.ROLE_SLOTS:

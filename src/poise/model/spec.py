@@ -196,6 +196,8 @@ def check_drive(name: str, value: Any, where: str) -> float:
 
 def read_unit(axis: ArrayLike, what: str) -> Floats:
     """Return a unit vector, exact for the axes x, y and z."""
+    if isinstance(axis, str):
+        raise InvalidValue(f"{what} must be 3 numbers, not {axis!r}; type (0, 0, 1) for z.")
     a = read_vector(axis, 3, what)
     largest = float(np.abs(a).max())
     if largest == 0.0:

@@ -7,8 +7,6 @@ Conventions. Arms and the snake stand on z = 0 with z up, as in their makers' dr
 quadruped) are y-up: they face +z and have their left side at +x.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -25,6 +23,7 @@ _HOMES = {
     "tree30": "tree30",
     "humanoid": "humanoid",
     "hand": "hand",
+    "hand_l": "hand",
     "quadruped": "quadruped",
     "panda": "panda",
     "ur5e": "ur5e",

@@ -1,4 +1,4 @@
-"""A human right hand: 24 degrees of freedom on a fixed forearm; fingers up (+y), palm to +z, thumb at +x.
+"""A human hand: 24 degrees of freedom on a fixed forearm; fingers up (+y), palm to +z, thumb at +x of the right hand.
 
 Sources. Bones: mean lengths of metacarpals, phalanges and fingertip pads in Buryanov and Kotiuk, "Proportions
 of hand segments", Int. J. Morphology 28(3), 2010. Ranges of the fingers and wrist: American Academy of
@@ -7,13 +7,12 @@ Orthopaedic Surgeons' handbook (1965) and Lin, Wu and Huang, "Modeling the const
 % of 75 kg (de Leva 1996), distributed by length, the rest to the palm. The positions of the metacarpals at the wrist
 are estimated from anatomical drawings of a hand of that size.
 
-Each digit's frames have y along the bone and z out of the pad: +X flexes, +Z leans towards the little finger. Zero
-pose: flat hand, thumb out to the side. Rest pose: relaxed, fingers slightly curled.
+Each digit's frames have y along the bone and z out of the pad: +X flexes, +Z leans towards the little finger (-Z of the
+left hand). Zero pose: flat hand, thumb out to the side. Rest pose: relaxed, fingers slightly curled.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -102,39 +101,66 @@ FINGERS = (
     _make_finger("pinky", (-21.0, 29.0, 4.0), -12.0, (53.69, 32.74, 18.11, 15.96 + 3.73), (-15.0, 25.0), (0.0, 25.0)),
 )
 
+DIGITS = (THUMB, *FINGERS)
+PALM = Segment("wrist", 90.0, ((-70.0, 80.0), (-20.0, 30.0)), (-10.0, 3.0))
+
 
 def hand() -> Model:
     """Build frames ``forearm wrist palm`` and ``thumb_tip index_tip middle_tip ring_tip pinky_tip``; 24 DOF.
 
     Joints: ``wrist`` (flexion, lean), then per digit those of ``_cmc _mcp _pip _dip _ip`` that it has.
     """
-    digits = (THUMB, *FINGERS)
-    builder = ModelBuilder(name="hand")
+    return build_hand("r")
+
+
+def hand_l() -> Model:
+    """Build the left hand, the mirror image of the right one."""
+    return build_hand("l")
+
+
+def build_hand(side: str, digits: Sequence[Digit] = DIGITS, *, name: str = "", free: bool = False) -> Model:
+    """Build a hand.
+
+    Args:
+        side: "l" or "r".
+        digits: The digits of the right hand.
+        name: The name of the model; by default that of the built-in hand.
+        free: Whether the wrist is free instead of a joint of a fixed forearm.
+    """
+    builder = ModelBuilder(name=name or ("hand" if side == "r" else "hand_l"))
     builder.source = "Buryanov and Kotiuk, Int. J. Morphology 28(3), 2010"
     builder.up = "y"
     builder.notes.append("places of the metacarpals in the palm are read from drawings, not measured")
-    builder.add_frame("forearm", None, (0.0, -FOREARM / 1000.0, 0.0))
     fingers = sum(_find_mass(segment) for digit in digits for segment in digit.segments)
-    palm = Segment("wrist", 90.0, ((-70.0, 80.0), (-20.0, 30.0)), (-10.0, 3.0))
-    wrist = _make_frame((0.0, FOREARM, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    _add_segment(builder, palm, "forearm", wrist, MASS - fingers)
+    if free:
+        builder.add_joint("wrist", None, "free", mass=MASS - fingers, center=(0.0, 0.045, 0.0))
+    else:
+        builder.add_frame("forearm", None, (0.0, -FOREARM / 1000.0, 0.0))
+        wrist = _make_frame((0.0, FOREARM, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        _add_segment(builder, PALM, "forearm", wrist, MASS - fingers, side)
     builder.add_frame("palm", "wrist", (0.0, 0.065, 0.012))
     for digit in digits:
-        _add_digit(builder, digit)
+        _add_digit(builder, digit, side)
     return builder.build()
 
 
-def _add_digit(builder: ModelBuilder, digit: Digit) -> None:
+def _add_digit(builder: ModelBuilder, digit: Digit, side: str) -> None:
     """Add a digit's joints below the wrist, each at the end of the previous bone, and its tip."""
-    parent, offset = "wrist", _make_frame(digit.base, digit.along, digit.pad)
+    own = [_mirror(each, side) for each in (digit.base, digit.along, digit.pad)]
+    parent, offset = "wrist", _make_frame(own[0], own[1], own[2])
     for segment in digit.segments:
-        _add_segment(builder, segment, parent, offset, _find_mass(segment))
+        _add_segment(builder, segment, parent, offset, _find_mass(segment), side)
         parent, offset = segment.joint, _make_frame((0.0, segment.length, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     builder.add_frame(f"{digit.name}_tip", parent, offset)
 
 
+def _mirror(v: Vector, side: str) -> Vector:
+    """Return a vector of the right hand, or its mirror image for the left one."""
+    return v if side == "r" else (-v[0], v[1], v[2])
+
+
 def _add_segment(
-    builder: ModelBuilder, segment: Segment, parent: str, offset: NDArray[np.float64], mass: float
+    builder: ModelBuilder, segment: Segment, parent: str, offset: NDArray[np.float64], mass: float, side: str
 ) -> None:
     kind = "universal" if len(segment.ranges) == 2 else "revolute"
     lower, upper = np.radians(segment.ranges).T
@@ -144,7 +170,7 @@ def _add_segment(
         kind,
         offset=offset,
         axis=(1.0, 0.0, 0.0),
-        axis2=(0.0, 0.0, 1.0) if kind == "universal" else None,
+        axis2=(0.0, 0.0, 1.0 if side == "r" else -1.0) if kind == "universal" else None,
         lower=lower,
         upper=upper,
         rest=np.radians(segment.rest),

@@ -4,8 +4,6 @@ The 2R and 3R arms are those of Craig, "Introduction to Robotics", chapter 3, wi
 (cos(q_1 + ... + q_k), sin(q_1 + ... + q_k), 0)``. The rest pose is bent, since a straight arm is singular.
 """
 
-from __future__ import annotations
-
 import math
 
 from poise.model import Model, ModelBuilder
@@ -28,12 +26,9 @@ def _build_planar(name: str, rest: tuple[float, ...]) -> Model:
     builder.source = "Craig, Introduction to Robotics, chapter 3"
     builder.add_frame("base")
     parent = "base"
-    for index, degrees in enumerate(rest):
-        joint = f"joint_{index + 1}"
-        offset = (LINK if index else 0.0, 0.0, 0.0)
-        builder.add_joint(
-            joint, parent, "revolute", offset=offset, rest=math.radians(degrees), mass=1.0, center=(LINK / 2, 0, 0)
-        )
-        parent = joint
+    for index, angle in enumerate(map(math.radians, rest)):
+        name, offset = f"joint_{index + 1}", (LINK if index else 0.0, 0.0, 0.0)
+        builder.add_joint(name, parent, "revolute", offset=offset, rest=angle, mass=1.0, center=(LINK / 2, 0, 0))
+        parent = name
     builder.add_frame("tip", parent, (LINK, 0.0, 0.0))
     return builder.build()

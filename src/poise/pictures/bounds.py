@@ -1,7 +1,5 @@
 """Bounds of a body over a pose or a clip: the box a camera frames, and the height of the floor."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +8,8 @@ from poise.model import Model
 from poise.model.geometry.looks import Piece, deform
 from poise.model.memo import MemoSlot
 from poise.pictures.body.pieces import find_pieces, sample_extremes
-from poise.pictures.body.solids import Solid, find_solids
+from poise.pictures.body.solids import find_solids
+from poise.pictures.body.surface import Solid
 
 __all__ = ["find_floor", "outline_core", "outline_pieces", "sample_outline"]
 

@@ -1,7 +1,5 @@
 """Pictures of a body's own meshes on flat axes: a shaded image, and its shadow on the floor."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +8,9 @@ import numpy as np
 from poise.arrays import Floats
 from poise.kinematics import Pose
 from poise.model.geometry.looks import Material, Patch, Piece, deform, deform_normals
-from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry
 from poise.pictures.body.pieces import make_piece
-from poise.pictures.body.solids import Solid
 from poise.pictures.body.stick import SHADOW, Camera
-from poise.pictures.body.surface import mesh_solid
+from poise.pictures.body.surface import Solid, mesh_solid
 from poise.pictures.raster import Canvas, Sheet, count_pixels, paint_sheets
 from poise.pictures.textures import find_opacity
 
@@ -77,15 +73,7 @@ def draw_meshes(
 
 def make_thing(solid: Solid) -> Piece:
     """Convert a solid of the world to a piece."""
-    x, y, z = (2.0 * half for half in solid.half)
-    kinds: dict[str, Geometry] = {
-        "box": Box((x, y, z)),
-        "cylinder": Cylinder(x / 2, z),
-        "capsule": Capsule(solid.round[0], z),
-    }
-    surface = mesh_solid(kinds[solid.kind])
-    assert surface is not None
-    return make_piece(surface, WORLD, solid.T_frame_solid, None if solid.color is None else (*solid.color, 1.0))
+    return make_piece(mesh_solid(solid), WORLD, np.eye(4), None if solid.color is None else (*solid.color, 1.0))
 
 
 def paint_patch(patch: Patch, rgb: tuple[float, float, float]) -> Patch:

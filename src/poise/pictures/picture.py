@@ -1,7 +1,5 @@
 """`poise.plot`: a picture of any Poise object, with matplotlib and without a display."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -13,7 +11,7 @@ import numpy as np
 
 from poise.batch import ReachMap
 from poise.diagnosis import Singularities
-from poise.errors import InvalidValue
+from poise.errors import AS_THINGS, InvalidValue, show_value
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.plane import is_planar
@@ -151,8 +149,8 @@ def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
         made, axes = make_figure()
         draw_curves(axes, dict(trace_solutions(thing)))
         return made
-    kinds = ", ".join(kind.__name__ for kind in painters)
-    raise InvalidValue(f"plot cannot draw {thing!r}; it draws: {kinds}, or a dict of solutions or traces by name.")
+    kinds = ", ".join([*(kind.__name__ for kind in painters), "or a dict of solutions or traces by name"])
+    raise InvalidValue(f"plot cannot draw {show_value(thing)}; it draws: {kinds}. {AS_THINGS}")
 
 
 def draw_one(pose: Pose, look: dict[str, Any]) -> Any:

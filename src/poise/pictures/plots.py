@@ -1,7 +1,5 @@
 """Plots with matplotlib, without a display."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -21,8 +19,9 @@ from poise.model.plane import is_planar
 from poise.pictures.body.clay import BODY, GHOST, draw_clay, draw_marks
 from poise.pictures.body.flesh import find_flesh
 from poise.pictures.body.pieces import find_pieces, make_piece, report_missing
-from poise.pictures.body.solids import Solid, find_solids
+from poise.pictures.body.solids import find_solids
 from poise.pictures.body.stick import Camera, draw_labels, draw_pose, draw_targets
+from poise.pictures.body.surface import Solid
 from poise.pictures.bounds import find_floor
 from poise.pictures.front import stand_before
 from poise.pictures.marks import GoalMark
@@ -196,7 +195,7 @@ def draw_body(
     elif not find_solids(pose.model):  # a body without length, mass and shape
         draw_pose(axes, pose, camera, color=color or COLORS[0], ghost=ghost)
     else:
-        draw_clay(axes, pose, camera, color=color or BODY, ghost=ghost, beside=beside)
+        draw_clay(axes, pose, camera, color=color or BODY, ghost=ghost)
 
 
 def cover_flesh(model: Model, color: str) -> tuple[Piece, ...]:

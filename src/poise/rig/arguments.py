@@ -1,12 +1,11 @@
 """Check the arguments of a Rig."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arguments import check_number
 from poise.errors import InvalidValue
 from poise.goals import Balance, Rest
 from poise.model import Model
@@ -17,7 +16,7 @@ from poise.rig.standing.stance import Feet
 
 TOE_GAIN = 51.0  # gain of the rest pose; a joint of stiffness 0 has gain 1
 
-__all__ = ["check_maker", "check_share", "check_weight", "read_balance", "read_floor", "read_rest"]
+__all__ = ["check_maker", "check_share", "read_balance", "read_floor", "read_rest"]
 
 
 def read_balance(balance: Any) -> Any:
@@ -52,9 +51,7 @@ def read_floor(floor: Any, feet: Feet, start: NDArray[np.float64]) -> float | No
         return None
     if floor is True or (isinstance(floor, str) and floor == "auto"):
         return feet.find_floor(start) if has_free_base(feet.model) else None
-    if isinstance(floor, bool) or not isinstance(floor, (int, float, np.number)) or not np.isfinite(floor):
-        raise InvalidValue(f"floor is {floor!r}; it must be a height [m], 'auto' or None.")
-    return float(floor)
+    return check_number(floor, "floor", "a height [m], 'auto' or None")
 
 
 def check_maker(maker: Any) -> Any:
@@ -66,13 +63,4 @@ def check_maker(maker: Any) -> Any:
 
 def check_share(value: Any, what: str) -> float:
     """Return a number from 0 to 1; raise InvalidValue for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 <= value <= 1.0:
-        raise InvalidValue(f"{what} is {value!r}; it must be a number from 0 to 1.")
-    return float(value)
-
-
-def check_weight(value: Any) -> float:
-    """Return a positive number; raise InvalidValue for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value < np.inf:
-        raise InvalidValue(f"weight is {value!r}; it must be a positive number.")
-    return float(value)
+    return check_number(value, what, "a number from 0 to 1", 0, 1)

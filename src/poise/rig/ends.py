@@ -1,14 +1,15 @@
 """End effectors of a machine without roles: tools, hands and feet, but not sensors, wheels or fingers.
 
 A machine is a body whose joints all have one axis, except its floating base. Its ends are the rigid parts without
-children. Several short children of one part, such as fingers, make that part a hand, and the hand is then the end. One
-frame of an end is chosen: a tool by its name, otherwise the farthest from its last joint.
+children. Several short children of one part, such as fingers, make that part a hand, and so does one that closes on it,
+such as the jaw of a gripper; the hand is then the end. One frame of an end is chosen: a tool by its name, otherwise the
+farthest from its last joint.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
+from poise.anatomy.limbs import measure_distance
+from poise.anatomy.parts import Body, BodyPart, list_parts
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.names import split_words
@@ -16,6 +17,9 @@ from poise.names import split_words
 __all__ = ["find_machine_ends", "is_machine", "moves_freely"]
 
 FINGER_LENGTH = 0.2  # relative to L: parts that reach no farther from their parent are its fingers
+LEAST_SWING = 0.7  # of the length of a jaw: the distance of its tip from its axis
+MOST_OPENING = np.pi  # rad, or m
+MOST_GAP = 0.5  # of the length of a jaw: the distance of its tip from the other jaw
 TOOLS = ("tcp", "tool", "tip", "ee", "effector", "flange", "gripper", "palm", "hand", "sole", "foot")  # the best first
 SENSORS = frozenset(
     {"imu", "camera", "cam", "lidar", "laser", "sensor", "gps", "antenna", "logo", "optical", "depth", "color", "radar"}
@@ -43,45 +47,41 @@ def moves_freely(model: Model, frame: str) -> bool:
 
 def find_machine_ends(model: Model) -> list[str]:
     """Return the end effectors of a machine, one frame for each end."""
-    parts = find_rigid_parts(model)
-    frames: dict[str, list[str]] = {}
-    for name in model.frames:
-        part = parts[name]
-        if part is not None:
-            frames.setdefault(part, []).append(name)
-    above = {part: parts[model.frame(part).parent] for part in frames}
-    below: dict[str, list[str]] = {part: [] for part in frames}
-    for part, parent in above.items():
-        if parent is not None:
-            below[parent].append(part)
-    at = {name: model.fk(model.rest, name)[:3, 3] for name in model.frames}
-
-    def reach(part: str, origin: str) -> float:
-        own = max(float(np.linalg.norm(at[name] - at[origin])) for name in frames[part])
-        return max([own, *(reach(child, origin) for child in below[part])])
-
-    def is_hand(part: str) -> bool:
-        return len(below[part]) > 1 and all(reach(child, part) < FINGER_LENGTH * model.length for child in below[part])
-
-    ends: list[str] = []
-    for part, own in frames.items():
-        carriers = [name for name in model.ancestors(part)[1:] if name in below]
-        if any(is_hand(name) for name in carriers):
-            continue
-        if (not below[part] or is_hand(part)) and not has_word(part, WHEELS):
-            frame = choose_frame(own, at, part)
-            ends += [] if frame is None else [frame]
-    return ends
+    body = list_parts(model, model.rest, model.up_direction)
+    moving = [part for part in body.parts if part.joint is not None and not has_word(part.frame, WHEELS)]
+    hands = {part.index for part in moving if carries_fingers(body, part)}
+    last = [part for part in moving if part.index in hands or not body.children[part.index]]
+    own = [choose_frame(body, part) for part in last if hands.isdisjoint(body.list_above(part.index)[1:])]
+    return [frame for frame in own if frame is not None]
 
 
-def choose_frame(frames: list[str], at: dict[str, np.ndarray], part: str) -> str | None:
+def carries_fingers(body: Body, hand: BodyPart) -> bool:
+    """Return whether the children of a part are its fingers: several short ones, or the one jaw of a gripper."""
+    fingers = body.children[hand.index]
+    places = [body.places[frame][:3, 3] for k in body.list_below(hand.index)[1:] for frame in body.parts[k].frames]
+    far = max((measure_distance(place, hand.place) for place in places), default=np.inf)
+    return far < FINGER_LENGTH * body.model.length and (len(fingers) > 1 or is_jaw(body, body.parts[fingers[0]], hand))
+
+
+def is_jaw(body: Body, jaw: BodyPart, other: BodyPart) -> bool:
+    """Return whether a part closes on another one: its tip swings or slides, by little, next to a tip of the other."""
+    tips = jaw.ends - jaw.place
+    tip = tips[int(np.argmax(np.linalg.norm(tips, axis=1)))]
+    long = float(np.linalg.norm(tip))
+    swings = jaw.axis is None or float(np.linalg.norm(np.cross(jaw.axis, tip))) > LEAST_SWING * long
+    opens = jaw.joint is not None and float(np.ptp([jaw.joint.lower, jaw.joint.upper])) < MOST_OPENING
+    gap = float(np.linalg.norm(other.ends - jaw.place - tip, axis=1).min())
+    return not body.children[jaw.index] and swings and opens and gap < MOST_GAP * long
+
+
+def choose_frame(body: Body, part: BodyPart) -> str | None:
     """Return the end effector among the frames of an end, or None for a sensor."""
-    kept = [name for name in frames if not has_word(name, SENSORS)]
+    kept = [name for name in part.frames if not has_word(name, SENSORS)]
     for word in TOOLS:
         named = [name for name in kept if has_word(name, frozenset({word}))]
         if named:
             return named[-1]
-    return max(kept, key=lambda name: float(np.linalg.norm(at[name] - at[part])), default=None)
+    return max(kept, key=lambda name: measure_distance(body.places[name][:3, 3], part.place), default=None)
 
 
 def has_word(name: str, words: frozenset[str]) -> bool:

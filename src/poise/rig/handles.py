@@ -1,7 +1,5 @@
 """The handles of a rig: by name, with the limbs and the feet that they move."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -18,6 +16,8 @@ from poise.rig.snapshot import HandleGoal, Snapshot, set_entry
 from poise.rig.standing.stance import Feet, PlantedFoot
 
 __all__ = ["Handles"]
+
+BARE_LAYER = 0.06  # relative to L: the same of a foot that ends at its last joint, above an unknown sole
 
 
 class Handles(Mapping[str, Handle]):
@@ -111,7 +111,8 @@ class Handles(Mapping[str, Handle]):
         ground = {name: self.feet[name].find_ground(q) for name in self.feet.names}
         others = [float(self.model.fk(q, handle.frame)[axis, 3]) for handle in self.by_name.values()]
         lowest = min((*others, *ground.values()), default=0.0)
-        return tuple(name for name, height in ground.items() if height <= lowest + GROUND_LAYER * self.model.length)
+        layers = {name: BARE_LAYER if self.feet[name].is_bare else GROUND_LAYER for name in ground}
+        return tuple(name for name, at in ground.items() if at <= lowest + layers[name] * self.model.length)
 
     # -------------------------------------------------------------------------------------------- goals in a pose
 

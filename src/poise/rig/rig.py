@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise.arguments import check_positive, check_whole
 from poise.arrays import Floats
 from poise.goals.direction import read_axis
 from poise.kinematics import Mirror, Pose
@@ -22,7 +23,7 @@ from poise.kinematics.pose import check_model
 from poise.kinematics.regions import read_position
 from poise.limits import Limit
 from poise.model import Model
-from poise.rig.arguments import check_maker, check_share, check_weight, read_balance, read_floor, read_rest
+from poise.rig.arguments import check_maker, check_share, read_balance, read_floor, read_rest
 from poise.rig.frames import Frames
 from poise.rig.handles import Handles
 from poise.rig.history import RigHistory
@@ -36,7 +37,7 @@ from poise.rig.standing.balance import find_fall, say_why
 from poise.rig.state import RigState, find_first_pose, read_pose
 from poise.rig.targets import find_default_axis, find_limb_axis, read_target
 from poise.solvers import Solution
-from poise.solvers.options import check_whole
+from poise.solvers.options import MOST
 
 __all__ = ["Rig"]
 
@@ -179,7 +180,7 @@ class Rig:
         `update` moves the handle towards it.
         """
         found = self.handles[handle]
-        goal = HandleGoal("reach", read_target(self.model, found.frame, target), check_weight(weight))
+        goal = HandleGoal("reach", read_target(self.model, found.frame, target), check_positive(weight, "weight"))
         places = set_entry(self.history.now.places, found.name, goal)
         self.history.change("reach", found.name, places=places, dragged=())
 
@@ -310,7 +311,7 @@ class Rig:
 
     def settle(self, most: int = 200) -> Pose:
         """Solve frames until the body has settled, at most `most`."""
-        for _ in range(check_whole("most", most, 0)):
+        for _ in range(check_whole(most, "most", 0, MOST)):
             before = self.history.now.shown
             self.update()
             if np.abs(self.model.difference(before, self.history.now.shown)).max(initial=0.0) <= SETTLED_STEP:

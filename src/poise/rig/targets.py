@@ -1,7 +1,5 @@
 """Targets of handles: reading, blending by strength, and default axes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from poise.goals.reach import OverTime
 from poise.goals.reach import read_target as read_reach
 from poise.model import Model
 from poise.names import find_other_side, find_side
+from poise.rig.limbs.limb import find_bone_above
 from poise.spatial import Rotation, Transform
 
 __all__ = ["ease_gaze", "ease_place", "find_ahead", "find_default_axis", "find_limb_axis", "read_target"]
@@ -78,10 +77,8 @@ def find_default_axis(model: Model, frame: str) -> Floats:
 
 def find_limb_axis(model: Model, frame: str) -> Floats:
     """Return the direction of the bone that ends at a frame, in the frame's axes; z if it has no length."""
-    T = model.fk(model.rest, frame)
-    for above in model.ancestors(frame)[1:]:
-        line = T[:3, :3].T @ (T[:3, 3] - model.fk(model.rest, above)[:3, 3])
-        size = float(np.linalg.norm(line))
-        if size > 1e-6 * model.length:
-            return np.array(line / size)
+    bone = find_bone_above(model, frame)
+    if bone is not None:
+        turn = model.fk(model.rest, frame)[:3, :3].T @ model.fk(model.rest, bone[0])[:3, :3]
+        return np.array(turn @ np.array(bone[1]))
     return np.array([0.0, 0.0, 1.0])

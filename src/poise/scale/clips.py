@@ -6,19 +6,18 @@
 The `error` column has the reason if a clip cannot be read; the next run tries it again.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from poise.batch.solver import count_cores, read_count
+from poise.arguments import check_positive, check_whole
+from poise.batch.solver import MOST_THREADS, count_cores
 from poise.errors import FormatWarning, InvalidValue, PoiseError
 from poise.formats import load_motion, registry, save
+from poise.formats.tables.robot_csv import STYLES, check_style, write_style
 from poise.kinematics import Motion
-from poise.kinematics.motion import check_rate
 from poise.limits import Clearance
 from poise.model import Model
 from poise.motion import Mapping, Quality, quality, retarget
@@ -64,8 +63,8 @@ class RetargetClips(QualityClips):
 
     Args:
         model: The body.
-        suffix: The suffix of the output files: ".csv", ".npz", ".bvh", ".glb".
-        style: The layout of the output: "unitree" or "gmr".
+        suffix: The suffix of the output files: ".csv", ".npz", ".bvh", ".glb"; by default that of the style, or ".csv".
+        style: The layout of the output, as in `poise.save`.
         scale: Passed to `load_motion`.
         up: Passed to `load_motion`.
         mapping: The corresponding frames, a `poise.Mapping`; found unless given.
@@ -78,7 +77,7 @@ class RetargetClips(QualityClips):
     def __init__(
         self,
         model: Model,
-        suffix: str = ".csv",
+        suffix: str | None = None,
         style: str | None = None,
         scale: float | str = 1.0,
         up: str | None = None,
@@ -88,14 +87,18 @@ class RetargetClips(QualityClips):
         fps: float | None = None,
     ) -> None:
         super().__init__(scale, up)
-        registry.find_writer(f"clip{suffix}", "write_motion")
+        suffix = suffix or STYLES.get(style or "", ".csv")
+        if style is None:
+            registry.find_writer(f"clip{suffix}", "write_motion")
+        else:
+            check_style(style, f"clip{suffix}")
         if mapping is not None and not isinstance(mapping, Mapping):
             raise InvalidValue(f"mapping is {mapping!r}; it must be a poise.Mapping.")
         self.model, self.suffix, self.style, self.mapping, self.smooth = model, suffix, style, mapping, smooth
         self.clearance = clearance is not False
         distance = None if isinstance(clearance, bool) else clearance
         self.limits = [] if distance is None else [Clearance(distance=distance)]
-        self.fps = None if fps is None else check_rate(fps)
+        self.fps = None if fps is None else check_positive(fps, "fps")
 
     def do(self, path: Path, target: Path | None) -> Quality:
         """Retarget a clip and write it."""
@@ -105,7 +108,10 @@ class RetargetClips(QualityClips):
             clip, self.model, self.mapping, smooth=self.smooth, limits=self.limits, clearance=self.clearance
         )
         assert target is not None
-        save(found.motion, target, style=self.style)
+        if self.style is None:
+            save(found.motion, target)
+        else:
+            write_style(found.motion, target, path.with_suffix(self.suffix).name, self.style)
         return found.quality
 
 
@@ -118,7 +124,7 @@ class ClipPlan(Plan):
         super().__init__()
         load_parquet()
         self.job = job
-        self.workers = count_cores() if threads is None else read_count("threads", threads, 4096)
+        self.workers = count_cores() if threads is None else check_whole(threads, "threads", 1, MOST_THREADS)
         self.parts = {clip.name: clip for clip in list_inputs(inputs, CLIPS)}
         self.inputs = {name: [1] for name in self.parts}
 

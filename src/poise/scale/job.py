@@ -98,10 +98,10 @@ class Job:
 
         Args:
             model: The body, with a free root; a name or a file is loaded with `base="free"`.
-            options: `suffix` (".csv") and `style` of the output files; `scale` and `up` of `load_motion`; `mapping`
-                and `smooth` of `poise.retarget`; `clearance`: False lets parts of the body collide, a number is the
-                distance [m] between the capsules of `Clearance`, in place of the convex hulls of `poise.retarget`;
-                `fps`, the frame rate of the output.
+            options: `style` and `suffix` of the output files, ".csv" or that of the style; `scale` and `up` of
+                `load_motion`; `mapping` and `smooth` of `poise.retarget`; `clearance`: False lets parts of the body
+                collide, a number is the distance [m] between the capsules of `Clearance`, in place of the convex hulls
+                of `poise.retarget`; `fps`, the frame rate of the output.
         """
         body = load(model, base="free") if isinstance(model, (str, PathLike)) else model
         return cls(body, options=options, work="retarget")

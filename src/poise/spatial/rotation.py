@@ -49,6 +49,7 @@ class Rotation:
     __array_ufunc__ = None  # NumPy defers to our operators
     __slots__ = ("_wxyz",)
     _wxyz: Array
+    from_quat = NotHere("Rotation.from_xyzw(q), or Rotation(q) for wxyz")
 
     @refuse_unknown
     def __init__(self, wxyz: ArrayLike) -> None:
@@ -252,9 +253,6 @@ class Rotation:
 
 
 # ---------------------------------------------------------------------------------------- what counts as one
-
-
-Rotation.from_quat = NotHere("Rotation.from_xyzw(q), or Rotation(q) for wxyz")  # type: ignore[attr-defined]
 
 
 def as_rotation(x: object, name: str = "rotation") -> Rotation:

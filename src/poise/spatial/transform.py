@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.keywords import refuse_unknown
+from poise.keywords import NotHere, refuse_unknown
 from poise.native import core
 from poise.spatial.arrays import (
     Array,
@@ -47,6 +47,8 @@ class Transform:
 
     __array_ufunc__ = None  # NumPy defers to our operators
     __slots__ = ("_rotation", "_translation")
+    __mul__, inv = NotHere("T_a_b @ T_b_c, or T_a_b @ points"), NotHere("T.inverse()")
+    position, from_xyz = NotHere("T.translation"), NotHere("Transform(None, (x, y, z))")
     _rotation: Rotation
     _translation: Array
 

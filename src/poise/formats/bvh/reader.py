@@ -6,8 +6,6 @@ are Biovision's (Maddock and Meredith, "Motion Capture File Formats Explained", 
 with intrinsic rotations in the listed order, in degrees.
 """
 
-from __future__ import annotations
-
 import codecs
 import re
 from contextlib import suppress
@@ -26,7 +24,6 @@ from poise.formats.bvh.writer import write_model, write_motion, write_pose
 from poise.formats.options import ReadOptions
 from poise.formats.roles import give_roles
 from poise.kinematics import Motion
-from poise.kinematics.rest_frames import COMPARED, begins_at_rest
 from poise.model import Model
 from poise.model.derive import with_example_poses
 
@@ -53,9 +50,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     Raises:
         FormatError: The file, or its motion, is malformed.
     """
-    model, _, clip = read(source, replace(options, keep_rest=True))
-    del clip
-    return model
+    return read(source, options)[0]
 
 
 def read_motion(source: Source, options: ReadOptions) -> Motion:
@@ -102,18 +97,7 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, BvhClip 
         clip = replace(clip, rows=keep_offsets(source, nodes, clip.rows))
     model, columns = build(source, nodes, options)
     model = add_examples(model, columns, clip)
-    if clip is not None and not options.keep_rest:
-        clip = leave_rest_out(source, model, columns, clip)
     return give_roles(model, source), columns, clip
-
-
-def leave_rest_out(source: Source, model: Model, columns: Columns, clip: BvhClip) -> BvhClip:
-    """Return the clip without a first frame that only shows the rest pose, and note that."""
-    with suppress(PoiseError):
-        if begins_at_rest(Motion(model, columns.make_configurations(clip.rows[: COMPARED + 1].copy()))):
-            source.note_oddity("its first frame is the rest pose, not part of the motion, and was left out")
-            return replace(clip, rows=clip.rows[1:])
-    return clip
 
 
 def add_examples(model: Model, columns: Columns, clip: BvhClip | None) -> Model:

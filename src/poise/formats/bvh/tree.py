@@ -4,8 +4,6 @@ There is no standard; the grammar covers the files that programs write. Words ar
 are case-insensitive, and a name takes the rest of its line: it may contain spaces, colons and accents.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 
@@ -129,7 +127,8 @@ def read_tree(source: Source, text: str) -> list[BvhNode]:
             )
     if path:
         node = nodes[path[-1]]
-        raise source.make_error(f"joint {quote(node.name)} is never closed: a '}}' is missing, or the end.", node.line)
+        told = f"joint {quote(node.name)} is never closed: a '}}' is missing. Is the file complete?"
+        raise source.make_error(told, node.line)
     if not nodes:
         raise source.make_error("has no ROOT, so no body.", words.take()[1])
     if roots > 1:

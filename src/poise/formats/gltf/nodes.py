@@ -4,8 +4,6 @@ A node's matrix is ``[[R P, t], [0, 1]]``: R is a rotation and P = diag(scale). 
 symmetric factor of its polar decomposition (diagonal if the matrix conforms to the specification).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +13,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.files.source import MAX_NAME_LENGTH
 from poise.formats.gltf.document import Document, Object, name_kind, shorten
+from poise.model.layout import sort_depth_first
 from poise.spatial import Rotation
 
 __all__ = ["GltfNode", "find_nearest_turn", "find_world_matrices", "read_nodes"]
@@ -70,11 +69,14 @@ def read_nodes(document: Document) -> tuple[list[GltfNode], list[int]]:
     if len(items) > MAX_NODES:
         raise document.fail("nodes", f"are {len(items)}; at most {MAX_NODES} are read.")
     parents = read_parents(document, items)
-    order = order_nodes(document, parents)
+    order = sort_depth_first(parents)
+    if len(order) < len(parents):
+        lost = min(set(range(len(parents))) - set(order))
+        raise document.fail(f"nodes[{lost}]", "is its own descendant; the nodes must form a tree.")
     names = name_nodes(document, items)
     nodes = [read_node(document, item, i, names[i], parents[i]) for i, item in enumerate(items)]
     check_scenes(document, parents)
-    return nodes, order
+    return nodes, list(order)
 
 
 def read_parents(document: Document, items: list[Object]) -> list[int]:
@@ -92,23 +94,6 @@ def read_parents(document: Document, items: list[Object]) -> list[int]:
                 )
             parents[j] = i
     return parents
-
-
-def order_nodes(document: Document, parents: list[int]) -> list[int]:
-    """Return all nodes in depth-first order; raises for a cycle."""
-    children: list[list[int]] = [[] for _ in parents]
-    stack: list[int] = []
-    for i in reversed(range(len(parents))):
-        (children[parents[i]] if parents[i] >= 0 else stack).append(i)
-    order: list[int] = []
-    while stack:
-        i = stack.pop()
-        order.append(i)
-        stack.extend(children[i])
-    if len(order) < len(parents):
-        lost = min(set(range(len(parents))) - set(order))
-        raise document.fail(f"nodes[{lost}]", "is its own descendant; the nodes must form a tree.")
-    return order
 
 
 def name_nodes(document: Document, items: list[Object]) -> list[str]:

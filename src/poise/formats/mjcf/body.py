@@ -7,17 +7,16 @@ anchor is not the body's origin, the joint's frame is at the anchor, and the bod
 Source: MuJoCo documentation, "Computation", and `mj_kinematics`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from poise.files.source import Source, quote_names
 from poise.formats.mjcf.assets import Assets
+from poise.formats.mjcf.compiler import list_names, read_text
 from poise.formats.mjcf.drives import read_drive
 from poise.formats.mjcf.shapes import add_shapes, list_geom_frames
 from poise.formats.names import reserve_name
@@ -52,16 +51,18 @@ class UniqueNames:
     sites: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        m, given = self.compiled, self.compiled.names
-        self.frames.update(filter(None, given["body"]))
-        self.bodies = [name or self.make_new(f"body_{i}") for i, name in enumerate(given["body"])]
-        for name in given["site"]:
+        m = self.compiled
+        bodies = list_names(m.name_bodyadr, m.names)
+        self.frames.update(filter(None, bodies))
+        self.bodies = [name or self.make_new(f"body_{i}") for i, name in enumerate(bodies)]
+        for name in list_names(m.name_siteadr, m.names):
             taken = name in self.frames
             self.sites.append(self.make_new(f"{name}_site" if taken else name or f"site_{len(self.sites)}"))
             if taken:
                 self.source.note(f"the site {name!r} has a body's name; its frame is {self.sites[-1]!r}")
-        known = set(filter(None, given["joint"]))
-        for i, name in enumerate(given["joint"]):
+        joints = list_names(m.name_jntadr, m.names)
+        known = set(filter(None, joints))
+        for i, name in enumerate(joints):
             self.joints.append(name or reserve_name(f"{self.bodies[m.jnt_bodyid[i]]}_joint", known, *NUMBERED))
 
     def make_new(self, name: str) -> str:
@@ -69,7 +70,7 @@ class UniqueNames:
         return reserve_name(name, self.frames, *NUMBERED)
 
 
-def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: ReadOptions) -> Model:
+def build(compiled: Any, assets: Assets, source: Source, options: ReadOptions) -> Model:
     """Build the model.
 
     Raises:
@@ -221,16 +222,16 @@ class BodyReader:
 
     def add_poses(self) -> None:
         """Add keyframes as named poses, without the values of mimic joints."""
-        m = self.compiled
-        taken = set(m.names["key"])
-        for k in range(m.nkey):
+        m, names = self.compiled, list_names(self.compiled.name_keyadr, self.compiled.names)
+        taken = set(names)
+        for k, given in enumerate(names):
             parts = [np.array([0, 0, 0, 1.0, 0, 0, 0])] if self.base else []
             for j in range(m.njnt):
                 if j in self.mimics and self.mimics[j][0] != j:
                     continue
                 kind = int(m.jnt_type[j])
                 parts.append(np.array(m.key_qpos[k][m.jnt_qposadr[j] :][: NUMBERS[kind]]))
-            name = m.names["key"][k] or reserve_name(f"key_{k}", taken, *NUMBERED)
+            name = given or reserve_name(f"key_{k}", taken, *NUMBERED)
             self.builder.add_pose(name, np.concatenate([np.zeros(0), *parts]))
 
 
@@ -321,7 +322,7 @@ def check_numbers(m: Any, source: Source) -> None:
 
 def find_up(m: Any, source: Source) -> str:
     """Return the axis opposite to gravity if it is a coordinate axis; otherwise "z", MuJoCo's default."""
-    gravity = np.asarray(m.gravity, np.float64)
+    gravity = np.asarray(m.opt.gravity, np.float64)
     k = int(np.argmax(np.abs(gravity)))
     if gravity[k] < 0.0 and abs(gravity[k]) > 0.99 * float(np.linalg.norm(gravity)):
         axis = "xyz"[k]
@@ -333,6 +334,5 @@ def find_up(m: Any, source: Source) -> str:
 
 def read_model_name(m: Any, source: Source) -> str:
     """Return the model attribute of the file, or the name of the file."""
-    from pathlib import PurePath
-
-    return m.model if m.model and m.model != "MuJoCo Model" else PurePath(source.path).stem or "model"
+    name = read_text(m.names, 0)
+    return name if name and name != "MuJoCo Model" else PurePath(source.path).stem or "model"

@@ -1,31 +1,25 @@
-"""MuJoCo's compiler in a subprocess.
+"""MuJoCo's compiler: in this process for a user's own files, in a subprocess with limits for uploads.
 
 A file can make the compiler crash, hang or use all memory: in 4.0, a model that attaches itself ends the process, and
-nested replicates or a large `nkey` do not return. After some failures it hangs on the next file (a `model` asset
-without a file), and it writes to the terminal. So a second interpreter compiles all files of a session, the user's own
-too, with limits on time and memory; this costs no more than importing MuJoCo here. If no second interpreter exists (a
-frozen program), the compiler runs in this process.
+nested replicates or a large `nkey` do not return. What is known of that kind is rejected before (see `safe_xml`); the
+limits on time and memory of the subprocess are for what is not. If no second interpreter exists (a frozen program), the
+compiler always runs in this process.
 """
 
-from __future__ import annotations
-
-import atexit
-import contextlib
 import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
-from types import SimpleNamespace
-
-import numpy as np
+from typing import Any
 
 from poise.errors import MissingExtra
 from poise.formats.mjcf import worker
 
-__all__ = ["compile_model", "make_environment"]
+__all__ = ["compile_model", "list_names", "make_environment", "read_text"]
 
 TIME_LIMIT = 60.0  # s, for one file
 SANITIZERS = ("libasan", "libhwasan", "liblsan", "libtsan", "libubsan", "libclang_rt.")
@@ -40,72 +34,41 @@ exec(compile(sys.argv[1], "mjcf_worker", "exec"), {"__name__": "__main__"})
 _LOCK = threading.Lock()
 
 
-class Worker:
-    """The second interpreter, started on first use and restarted if it has exited."""
+def compile_model(text: str, assets: dict[str, bytes], *, trusted: bool = True) -> Any:
+    """Return the compiled `MjModel`, or MuJoCo's error message.
 
-    def __init__(self) -> None:
-        self.process: subprocess.Popen[bytes] | None = None
-        self.owner = 0
-
-    def request(self, request: bytes) -> bytes | str:
-        """Return the answer, or the reason for the failure as text."""
-        process = self.find_process()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            process.kill()
-
-        watch = threading.Timer(TIME_LIMIT, stop)
-        watch.daemon = True
-        watch.start()
-        reply = None
+    Raises:
+        MissingExtra: MuJoCo is not installed.
+    """
+    if importlib.util.find_spec("mujoco") is None:
+        raise MissingExtra('reading MJCF needs MuJoCo: pip install "poise[formats]"')
+    if not trusted and sys.executable and not getattr(sys, "frozen", False):
         try:
-            worker.send(process.stdin, request)
-            reply = worker.receive(process.stdout)
-        except (OSError, ValueError):
+            return compile_apart(text, assets)
+        except OSError:  # processes cannot be started here
             pass
-        except BaseException:  # interrupted: the next request would read this answer
-            self.stop()
-            raise
-        finally:
-            watch.cancel()
-        if reply is None or worker.unpack(reply)[0].get("dirty"):
-            self.stop()
-        if reply is None:
-            return f"it takes more than {TIME_LIMIT:g} s" if late.is_set() else "its compiler breaks down"
-        return reply
+    with _LOCK:
+        return worker.compile_text(text, assets)
 
-    def find_process(self) -> subprocess.Popen[bytes]:
-        """Return the running process; starts a new one after a fork, because two processes must not share the pipes."""
-        if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
-            self.stop()
-            self.owner = os.getpid()
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", BOOT, Path(worker.__file__).read_text("utf-8")],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd=tempfile.gettempdir(),
-                env=make_environment(),
-            )
-        return self.process
 
-    def stop(self) -> None:
-        """Kill the process; in a forked child, only close its pipes."""
-        process, self.process = self.process, None
-        if process is None:
-            return
-        if self.owner == os.getpid():
-            process.kill()
-            process.wait()
-        else:
-            process.returncode = 0  # only the parent process may wait for it
-        for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):  # unsent data for a dead process
-                pipe.close()  # type: ignore[union-attr]
+def compile_apart(text: str, assets: dict[str, bytes]) -> Any:
+    """Compile in a second interpreter with limits on time and memory."""
+    import mujoco
+
+    command = [sys.executable, "-c", BOOT, Path(worker.__file__).read_text("utf-8")]
+    place, environment = tempfile.gettempdir(), make_environment()
+    request = pickle.dumps((text, assets))
+    try:
+        done = subprocess.run(
+            command, input=request, capture_output=True, timeout=TIME_LIMIT, cwd=place, env=environment, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"it takes more than {TIME_LIMIT:g} s"
+    if done.stdout.startswith(worker.FAILED):
+        return done.stdout.removeprefix(worker.FAILED).decode()
+    if done.returncode or not done.stdout:
+        return "its compiler breaks down"
+    return mujoco.MjModel.from_binary_path("poise.mjb", {"poise.mjb": done.stdout})
 
 
 def make_environment() -> dict[str, str]:
@@ -121,27 +84,11 @@ def make_environment() -> dict[str, str]:
     return out if kept else {name: value for name, value in out.items() if name != "LD_PRELOAD"}
 
 
-_WORKER = Worker()
-atexit.register(_WORKER.stop)
+def list_names(addresses: Any, data: bytes) -> list[str]:
+    """Return the names at some addresses of a compiled model's `names`; "" for what has no name."""
+    return [read_text(data, int(start)) for start in addresses]
 
 
-def compile_model(text: str, assets: dict[str, bytes]) -> SimpleNamespace | str:
-    """Return the compiled model as arrays and names, or MuJoCo's error message.
-
-    Raises:
-        MissingExtra: MuJoCo is not installed.
-    """
-    if importlib.util.find_spec("mujoco") is None:
-        raise MissingExtra('reading MJCF needs MuJoCo: pip install "poise[formats]"')
-    arrays = {name: np.frombuffer(data, np.uint8) for name, data in assets.items()}
-    request = worker.pack({"xml": text}, arrays)
-    with _LOCK:
-        try:
-            alone = getattr(sys, "frozen", False) or not sys.executable
-            reply = worker.answer(request) if alone else _WORKER.request(request)
-        except OSError:  # processes cannot be started here
-            reply = worker.answer(request)
-    if isinstance(reply, str):
-        return reply
-    words, arrays = worker.unpack(reply)
-    return str(words["error"]) if "error" in words else SimpleNamespace(**words, **arrays)
+def read_text(data: bytes, start: int) -> str:
+    """Return the text at an address of a compiled model's `names` or `paths`."""
+    return data[start : data.index(b"\0", start)].decode("utf-8", "replace")

@@ -9,11 +9,9 @@ tendons, sensors and contacts are checked and ignored.
 Format: https://mujoco.readthedocs.io/en/stable/XMLreference.html
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 from poise.errors import FormatError, PoiseError
 from poise.files.source import Source, quote
@@ -48,16 +46,16 @@ def read_model(source: Source, options: ReadOptions) -> Model:
         FormatError: The file is not MJCF, MuJoCo rejects it, or an include is missing or outside the folder.
         MissingExtra: MuJoCo is not installed.
     """
-    arrays, assets = compile_safely(source, options.within)
+    compiled, assets = compile_safely(source, options.within)
     try:
-        return build(arrays, assets, source, options)
+        return build(compiled, assets, source, options)
     except FormatError:
         raise
     except PoiseError as error:
         raise source.make_error(str(error)) from error
 
 
-def compile_safely(source: Source, within: str) -> tuple[SimpleNamespace, Assets]:
+def compile_safely(source: Source, within: str) -> tuple[Any, Assets]:
     """Compile the file with the meshes that masses need; without meshes if that fails."""
     assets = Assets()
     try:
@@ -66,15 +64,15 @@ def compile_safely(source: Source, within: str) -> tuple[SimpleNamespace, Assets
         if not assets.used:
             raise
         plain = Assets(use_meshes=False)
-        arrays = compile_with(source, plain, within)
+        compiled = compile_with(source, plain, within)
         source.note_oddity(
             f"its meshes could not be used, and the masses that come from them are left out: {error.message}"
         )
-        return arrays, plain
+        return compiled, plain
 
 
-def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace:
-    """Compile the file.
+def compile_with(source: Source, assets: Assets, within: str) -> Any:
+    """Return the `MjModel` of the file.
 
     Elements unrelated to kinematics that MuJoCo rejects are removed only if other elements were removed before. Moving
     bodies without mass are kept with a warning.
@@ -89,15 +87,15 @@ def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace
         make_element("compiler", **({"boundmass": "1e-12", "boundinertia": "1e-12"} if assets.massless else {}))
     )
     root[-1].append(make_element("lengthrange", mode="none"))
-    problem = compile_tolerantly(source, root, assets)
+    problem = compile_tolerantly(folder, root, assets)
     if isinstance(problem, str) and "mass and inertia of moving bodies" in problem:
         root[-1].attrib.update(boundmass="1e-12", boundinertia="1e-12")
         source.note_oddity("some moving bodies have no mass; MuJoCo would reject them; here they are kept")
-        problem = compile_model(serialize(root)[0], assets.files)
+        problem = compile_tree(folder, root, assets)
     if isinstance(problem, str) and folder.dropped:
         complete = problem
         strip_extras(root)
-        problem = compile_model(serialize(root)[0], assets.files)
+        problem = compile_tree(folder, root, assets)
         problem = complete if isinstance(problem, str) else problem
     if isinstance(problem, str):
         raise explain(folder, root, problem)
@@ -106,17 +104,22 @@ def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace
     return problem
 
 
-def compile_tolerantly(source: Source, root: Element, assets: Assets) -> SimpleNamespace | str:
+def compile_tree(folder: MjcfFiles, root: Element, assets: Assets) -> Any:
+    """Return the compiled `MjModel` of a tree, or MuJoCo's error message."""
+    return compile_model(serialize(root)[0], assets.files, trusted=not folder.within)
+
+
+def compile_tolerantly(folder: MjcfFiles, root: Element, assets: Assets) -> Any:
     """Compile the tree; settings of other MuJoCo versions are dropped with a warning."""
     for _ in range(MAX_OUTDATED_SETTINGS):
-        problem = compile_model(serialize(root)[0], assets.files)
+        problem = compile_tree(folder, root, assets)
         found = UNKNOWN.search(problem) if isinstance(problem, str) else None
         if found is None or found[2] not in SETTINGS:
             return problem
         for element in walk(root):
             if element.tag == found[2]:
                 element.attrib.pop(found[1], None)
-        source.note_oddity(
+        folder.main.note_oddity(
             f"<{found[2]}> has {quote(found[1])}, which this version of MuJoCo does not know; it was left out"
         )
     return problem

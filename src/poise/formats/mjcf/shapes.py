@@ -1,9 +1,6 @@
 """Conversion of the geoms of a compiled MJCF model to shapes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +8,7 @@ import numpy as np
 from poise.anatomy.report import is_role_name
 from poise.files.source import Source
 from poise.formats.mjcf.assets import Assets, MjcfMesh
+from poise.formats.mjcf.compiler import list_names, read_text
 from poise.formats.mjcf.safe_xml import NO_FILE
 from poise.model import Box, Capsule, Cylinder, Mesh, ModelBuilder, Sphere
 from poise.model.geometry.shapes import Geometry
@@ -26,7 +24,7 @@ LARGEST = 1e12  # m, limit for all numbers of a geom
 COLORED = 2  # the first texture roles (mjtTextureRole) are colours
 
 
-def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source: Source, bodies: list[str]) -> None:
+def add_shapes(m: Any, assets: Assets, builder: ModelBuilder, source: Source, bodies: list[str]) -> None:
     """Add every geom that is a solid or a mesh file; the others are counted in a note.
 
     A geom in a group that MuJoCo's viewer hides is used for collisions only, even if contact pairs are listed
@@ -55,7 +53,7 @@ def list_geom_frames(m: Any, bodies: list[str], taken: set[str]) -> list[FrameSp
     Feet often exist as geoms only. The centre of a mesh is that of its inertia, as in MuJoCo.
     """
     frames: dict[str, FrameSpec] = {}
-    for i, name in enumerate(m.names["geom"]):
+    for i, name in enumerate(list_names(m.name_geomadr, m.names)):
         if name and name not in taken and not is_role_name(name) and is_finite(m, i):
             offset = Transform(Rotation(np.array(m.geom_quat[i])), np.array(m.geom_pos[i]))
             spec = FrameSpec.make(name, bodies[m.geom_bodyid[i]], offset)
@@ -94,7 +92,7 @@ def make_mesh(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | No
     start = int(m.mesh_pathadr[k]) if k >= 0 else -1
     if start < 0 or not (np.abs(np.concatenate([m.geom_pos[i], m.geom_quat[i]])) < LARGEST).all():
         return None
-    file: MjcfMesh | None = assets.meshes.get(m.path_of.get(str(start), ""))
+    file: MjcfMesh | None = assets.meshes.get(read_text(m.paths, start))
     if file is None or file.path.endswith(NO_FILE):
         return None
     factors = np.array(m.mesh_scale[k], np.float64)

@@ -18,17 +18,16 @@ yourdfpy or urdfdom: it needs no package, has line numbers, opens no other file,
 | `<transmission>`, `<gazebo>`, `<safety_controller>`, ... | ignored |
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from poise.arrays import Floats
 from poise.errors import FormatError, PoiseError, name_not_found
 from poise.files.source import Source, parse_numbers, quote, quote_names
 from poise.formats.options import ReadOptions, look_source
 from poise.formats.plain_values import decode_place
-from poise.formats.roles import give_roles
+from poise.formats.roles import give_roles, mark_end
 from poise.formats.units import add_free_root, adjust_model
 from poise.formats.urdf.joints import JointElement, read_joint
 from poise.formats.urdf.links import LinkElement, read_link, read_materials
@@ -157,6 +156,8 @@ def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict
     if not links:
         macros = any("macros were expanded" in note for note in source.notes)
         hint = " Its macros make none; load the file that calls them." if macros else ""
+        if source.path.lower().endswith(".srdf"):
+            hint = " An SRDF belongs to a URDF: load that one; an SRDF next to it is read too."
         raise source.make_error(f"has no <link>; a robot needs at least one.{hint}", root.sourceline)
     if len(links) > MAX_LINKS:
         raise source.make_error(f"has {len(links)} links; at most {MAX_LINKS} are read.")
@@ -261,7 +262,12 @@ def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None
         assert isinstance(element, Element)
         line, name = element.sourceline, element.get("name", "")
         if element.tag == "role":
-            call_with_line(source, line, builder.add_role, name, element.get("frame", ""))
+            frame, point = element.get("frame", ""), element.get("point")
+            if point is not None:
+                place = parse_numbers(point, 3, f"role {name!r}", source, line)
+                call_with_line(source, line, add_end, builder, name, frame, place)
+                frame = name
+            call_with_line(source, line, builder.add_role, name, frame)
         elif element.tag == "disabled_pairs" and builder.disabled_pairs is None:
             builder.disabled_pairs = tuple((pair.get("link1", ""), pair.get("link2", "")) for pair in element)
         elif element.tag == "pose":
@@ -272,6 +278,11 @@ def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None
             numbers = parse_numbers(element.get("transform", ""), None, where, source, line)
             at = parse_numbers(element.get("point", "0 0 0"), 3, where, source, line)
             call_with_line(source, line, builder.add_closure, *names, decode_place(numbers), point=at)
+
+
+def add_end(builder: ModelBuilder, role: str, frame: str, point: Floats) -> None:
+    """Add the end of a limb, at a point of a frame, named by its role."""
+    builder.extend([mark_end(role, frame, point)])
 
 
 def call_with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: Any) -> None:

@@ -7,8 +7,6 @@ pose, stiffness, armature, roles, named poses and closures are written as ``<poi
 ignore. Numbers are written so that they read back exactly.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 import xml.etree.ElementTree as ET
@@ -216,8 +214,13 @@ class _Writer:
         if disabled is None and not (model.roles or model.poses or model.closures or about):
             return
         poise = ET.SubElement(root, "poise", about)
-        for role, frame in model.roles.items():
-            ET.SubElement(poise, "role", name=check_text(role), frame=check_text(frame))
+        for role, name in model.roles.items():
+            frame = model.frame(name)
+            if frame.listed:
+                ET.SubElement(poise, "role", name=check_text(role), frame=check_text(name))
+            else:  # the end of a limb, at which the file has no frame
+                point = write_numbers(frame.offset.translation)
+                ET.SubElement(poise, "role", name=check_text(role), frame=check_text(str(frame.parent)), point=point)
         if disabled is not None:
             listed = ET.SubElement(poise, "disabled_pairs")
             for one, other in disabled:

@@ -10,18 +10,18 @@ tr((J J^T)^-1 J dJ^T), from the kinematic Hessian. Like Rest it never degrades t
 McAtamney and Corlett, RULA, Applied Ergonomics 24(2), 1993 (joints scored by their distance from neutral).
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
+from poise.arguments import check_number
 from poise.arrays import Floats
 from poise.errors import InvalidValue
-from poise.goals.postures.mid_range import halve_ranges
+from poise.goals.postures.mid_range import find_middles, halve_ranges
 from poise.goals.postures.posture import GeneralPosture
-from poise.goals.postures.rest import POSTURE
+from poise.goals.postures.rest import POSTURE, measure_units
 from poise.model import Frame, Model
+from poise.model.memo import keep_with_model
 
 __all__ = ["Comfort"]
 
@@ -51,25 +51,17 @@ class Comfort(GeneralPosture, words=POSTURE):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        value = self.manipulability
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
-            raise InvalidValue(f"Comfort: manipulability is {value!r}; it must be a number of 0 or more.")
-        if value > 0 and self.frame is None:
+        wanted = check_number(self.manipulability, "Comfort: manipulability", "a number of 0 or more", 0)
+        if wanted > 0 and self.frame is None:
             raise InvalidValue("Comfort: manipulability needs a frame; give frame=, such as the hand's.")
 
     def find_wanted(self, model: Model) -> Floats:
         """Return the middle of every range; the rest pose for unbounded joints."""
-        out = np.array(model.rest)
-        for joint in model.joints:
-            if joint.nv and not joint.quaternion:
-                lower, half = model.lower[joint.v], halve_ranges(model)[joint.v]
-                out[joint.q] = np.where(np.isfinite(half), lower + np.where(np.isfinite(half), half, 0.0), out[joint.q])
-        return out
+        return find_middles(model).copy()
 
     def gain(self, model: Model) -> Floats:
         """Return the gains of the first guess, a parabola: 1/3 of the squared fraction of half a range."""
-        unit = np.where(model.slides, model.length, 1.0)
-        out: Floats = self.find_gains(model) * (unit * invert_halves(model)) ** 2 / 3.0
+        out: Floats = self.find_gains(model) * (measure_units(model) * invert_halves(model)) ** 2 / 3.0
         return out if out.max(initial=0.0) > 0 else np.full(model.nv, 1e-12)  # at least one gain must be positive
 
     def find_gains(self, model: Model) -> Floats:
@@ -77,7 +69,7 @@ class Comfort(GeneralPosture, words=POSTURE):
         return super().gain(model)
 
     def find_cost(self, model: Model, q: Floats) -> float:
-        """Return the cost of a pose; see `GeneralPosture.find_cost`."""
+        """Return the cost of a pose; see `Rest.find_cost`."""
         value, _, _ = rise(self.find_share(model, q))
         out = float(self.find_gains(model) @ value)
         if self.manipulability > 0 and self.frame is not None:
@@ -85,7 +77,7 @@ class Comfort(GeneralPosture, words=POSTURE):
         return out
 
     def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
-        """Return the gradient and curvature; see `GeneralPosture.find_slope`."""
+        """Return the gradient and curvature; see `Rest.find_slope`."""
         _, first, second = rise(self.find_share(model, q))
         inverse, gains = invert_halves(model), self.find_gains(model)
         slope, bend = gains * first * inverse, np.diag(gains * second * inverse**2)
@@ -97,9 +89,10 @@ class Comfort(GeneralPosture, words=POSTURE):
 
     def find_share(self, model: Model, q: Floats) -> Floats:
         """Return the distance of each coordinate from the middle, as a fraction of half the range; 0 if unbounded."""
-        return np.asarray(model.difference(self.find_wanted(model), q) * invert_halves(model))
+        return np.asarray(model.difference(find_middles(model), q) * invert_halves(model))
 
 
+@keep_with_model
 def invert_halves(model: Model) -> Floats:
     """Return 1 over half of each range; 0 for an infinite or empty range."""
     half = halve_ranges(model)

@@ -16,11 +16,15 @@ from functools import cached_property
 import numpy as np
 
 from poise.arrays import Floats, Ints
+from poise.goals.postures.rest import measure_units
 from poise.kinematics.charts import Chart
+from poise.kinematics.samples import SampleLayout
+from poise.model import Model
 
 __all__ = ["DiagonalPosture", "Gaussian"]
 
 LEAST = 1e-12  # the weight that replaces zero
+DAMPING = 1e-6  # of the mean curvature, for directions without any
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,14 @@ class Gaussian:
             out = cls(out.chart, out.mean + gain @ (other.mean - out.mean), 0.5 * (spread + spread.T))
         return out
 
+    @classmethod
+    def approximate(cls, model: Model, q: Floats, slope: Floats, bend: Floats) -> Gaussian:
+        """Return the Gaussian whose cost has a gradient and a second derivative per velocity at a pose."""
+        chart, unit = Chart.about(SampleLayout.read_model(model), q), measure_units(model)
+        least = DAMPING * max(float(np.trace(bend * np.outer(unit, unit))) / model.nv, LEAST)
+        J, inverse = chart.differentiate(q), np.linalg.inv(bend + np.diag(least / unit**2))
+        return cls(chart, -J @ (inverse @ slope), J @ inverse @ J.T)
+
     def hold(self, held: Ints, q: Floats) -> Gaussian:
         """Return the Gaussian conditioned on the coordinates `held` of a pose: m + S_:h S_hh^-1 (x_h - m_h), ..."""
         if not len(held):
@@ -62,13 +74,13 @@ class Gaussian:
         mean[held], spread[held], spread[:, held] = x[held], 0.0, 0.0
         return replace(self, mean=mean, spread=0.5 * (spread + spread.T))
 
-    def find_cost(self, q: Floats) -> float:
-        """Return half the squared Mahalanobis distance from the mean."""
+    def find_cost(self, _: Model, q: Floats) -> float:
+        """Return half the squared Mahalanobis distance from the mean; see `Rest.find_cost`."""
         away = self.chart.measure(q)[self.chart.counts] - self.mean
         return 0.5 * float(away @ self.precision @ away)
 
-    def find_slope(self, q: Floats) -> tuple[Floats, Floats]:
-        """Return the gradient and the second derivative per velocity, (nv,) and (nv, nv)."""
+    def find_slope(self, _: Model, q: Floats) -> tuple[Floats, Floats]:
+        """Return the gradient and the second derivative; see `Rest.find_slope`."""
         away = self.chart.measure(q)[self.chart.counts] - self.mean
         J = self.chart.differentiate(q)[self.chart.counts]
         return J.T @ (self.precision @ away), J.T @ self.precision @ J

@@ -7,15 +7,14 @@ never degrades the goals. Source: Liegeois, Automatic supervisory control of the
 mechanisms, IEEE SMC 7(12), 1977.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.postures.rest import POSTURE, Rest
+from poise.goals.postures.rest import POSTURE, Rest, measure_units
 from poise.model import Model
+from poise.model.memo import keep_with_model
 
 __all__ = ["MidRange"]
 
@@ -35,22 +34,26 @@ class MidRange(Rest, words=POSTURE):
 
     def find_wanted(self, model: Model) -> NDArray[np.float64]:
         """Return the middle of every range; the rest pose for unbounded joints."""
-        out = np.array(model.rest)
-        for joint in model.joints:
-            if joint.nv and not joint.quaternion:
-                half = halve_ranges(model)[joint.v]
-                ranged = np.isfinite(half)
-                middle = model.lower[joint.v] + np.where(ranged, half, 0.0)
-                out[joint.q] = np.where(ranged, middle, out[joint.q])
-        return out
+        return find_middles(model).copy()
 
     def gain(self, model: Model) -> NDArray[np.float64]:
         """Return the gain of every degree of freedom, including the weight; slides in units of L."""
         half = halve_ranges(model)
-        unit = np.where(model.slides, model.length, 1.0)
+        unit = measure_units(model)
         scale = np.where(np.isfinite(half) & (half > 0), unit / np.where(half > 0, half, 1.0), 0.0)
         out: NDArray[np.float64] = super().gain(model) * scale**self.power
         return out
+
+
+@keep_with_model
+def find_middles(model: Model) -> NDArray[np.float64]:
+    """Return the pose in the middle of every range, with unbounded joints at rest."""
+    out, half = np.array(model.rest), halve_ranges(model)
+    middle = model.lower + np.where(np.isfinite(half), half, 0.0)
+    for joint in model.joints:
+        if joint.nv and not joint.quaternion:
+            out[joint.q] = np.where(np.isfinite(half[joint.v]), middle[joint.v], out[joint.q])
+    return out
 
 
 def halve_ranges(model: Model) -> NDArray[np.float64]:

@@ -6,22 +6,22 @@ It is not a row of the solver but a diagonal, and never degrades the goals: it m
 weight only matters relative to other postures. Source: Parent, The Jacobian, eq. 17-24 (control term with gains).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from poise.arguments import is_whole
+from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.goals.goal import Goal, read_numbers
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.model.compare import name_mismatch
 
-__all__ = ["Rest"]
+__all__ = ["Rest", "measure_units"]
 
 MOST_POWER = 20
 
@@ -56,13 +56,12 @@ class Rest(Goal, words=POSTURE):
     def __post_init__(self) -> None:
         self.check_common()
         what = type(self).__name__
-        whole = isinstance(self.power, (int, np.integer)) and not isinstance(self.power, bool)
-        if not whole or self.power < 2 or self.power % 2 or self.power > MOST_POWER:
+        if not is_whole(self.power) or not 2 <= self.power <= MOST_POWER or self.power % 2:
             raise InvalidValue(f"{what}: power is {self.power!r}; it must be an even number from 2 to {MOST_POWER}.")
         if np.ndim(self.weight) != 0:
             raise InvalidValue(f"{what}: weight must be one number; use gains for single joints.")
 
-    def find_wanted(self, model: Model) -> NDArray[np.float64]:
+    def find_wanted(self, model: Model) -> Floats:
         """Return the target configuration."""
         if self.pose is None:
             return np.array(model.rest)
@@ -76,7 +75,18 @@ class Rest(Goal, words=POSTURE):
             what = type(self).__name__
             raise type(error)(f"{what}: pose is neither a Pose nor a q of {model.name!r}: {error}") from None
 
-    def gain(self, model: Model) -> NDArray[np.float64]:
+    def find_cost(self, model: Model, q: Floats) -> float:
+        """Return the cost of a pose."""
+        away = model.difference(self.find_wanted(model), q) / measure_units(model)
+        return float(self.gain(model) @ away**self.power)
+
+    def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
+        """Return the gradient (nv,) and a positive semidefinite second derivative (nv, nv), per velocity."""
+        unit, p = measure_units(model), int(self.power)
+        away, gain = model.difference(self.find_wanted(model), q) / unit, self.gain(model)
+        return gain * p * away ** (p - 1) / unit, np.diag(gain * p * (p - 1) * away ** (p - 2) / unit**2)
+
+    def gain(self, model: Model) -> Floats:
         """Return the gain of every degree of freedom, including the weight."""
         out, what = np.ones(model.nv), type(self).__name__
         if isinstance(self.gains, Mapping):
@@ -91,6 +101,11 @@ class Rest(Goal, words=POSTURE):
                 )
             out = np.array([check_gain(gain, what) for gain in given])
         return out * float(np.asarray(self.weight)) ** 2
+
+
+def measure_units(model: Model) -> Floats:
+    """Return the unit of each velocity: 1 rad, or the body's length."""
+    return np.where(model.slides, model.length, 1.0)
 
 
 def check_gain(gain: Any, goal: str) -> float:

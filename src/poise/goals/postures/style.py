@@ -21,12 +21,13 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from poise.arguments import check_whole
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ModelMismatch
 from poise.goals.postures.gaussian import Gaussian
 from poise.goals.postures.pose_targets import NOTHING, PoseTargets
 from poise.goals.postures.posture import GeneralPosture
-from poise.goals.postures.rest import POSTURE
+from poise.goals.postures.rest import POSTURE, measure_units
 from poise.goals.postures.style_frames import StyleFrames
 from poise.hooks import Hook
 from poise.kinematics import Motion, Pose
@@ -36,7 +37,7 @@ from poise.model.compare import name_mismatch
 __all__ = ["Style"]
 
 NEIGHBOURS = 60
-Retargeter: TypeAlias = Callable[[Motion, Model], Motion]
+Retargeter: TypeAlias = Callable[[Motion, Model], Any]  # with the clip as `motion`
 RETARGETER = Hook[Retargeter]()
 Parts: TypeAlias = list[tuple[float, Motion]]  # clips with their shares
 
@@ -77,10 +78,7 @@ class Style(GeneralPosture, words=POSTURE):
         super().__post_init__()
         if not self.parts:
             raise InvalidValue("Style is made from clips: Style.fit(motions).")
-        if isinstance(self.neighbours, bool) or not isinstance(self.neighbours, (int, np.integer)):
-            raise InvalidValue(f"Style: neighbours is {self.neighbours!r}; it must be a whole number.")
-        if self.neighbours < 2:
-            raise InvalidValue(f"Style: neighbours is {self.neighbours}; two frames at least make a style.")
+        check_whole(self.neighbours, "Style: neighbours", 2)
 
     @classmethod
     def fit(
@@ -114,7 +112,7 @@ class Style(GeneralPosture, words=POSTURE):
                         "Give model=, the body to retarget them to."
                     )
         body = clips[0].model if model is None else model
-        clips = [clip if clip.model == body else RETARGETER.get()(clip, body) for clip in clips]
+        clips = [clip if clip.model == body else RETARGETER.get()(clip, body).motion for clip in clips]
         if sum(len(clip) for clip in clips) < 2:
             raise InvalidValue("Style.fit needs two frames at least.")
         return cls(parts=((1.0, StyleFrames.prepare(body, clips)),), weight=weight, neighbours=neighbours)
@@ -180,17 +178,17 @@ class Style(GeneralPosture, words=POSTURE):
         """Return the gains of the first guess: 1 over the variance of each velocity in the frames; 0 for the root."""
         self._check(model)
         frames = self.parts[0][1]
-        unit = np.where(model.slides, model.length, 1.0)
+        unit = measure_units(model)
         at = frames.chart.velocities[frames.chart.counts]
         variance = frames.x[:: max(1, len(frames.x) // 2000)].var(axis=0) / unit[at] ** 2
         out = np.zeros(model.nv)
         out[at] = float(np.asarray(self.weight)) ** 2 / (variance + 1e-3)
         return out
 
-    def focus(self, model: Model, asked: PoseTargets, q: Floats) -> Focus:
+    def focus(self, model: Model, asked: PoseTargets, q: Floats) -> Gaussian:
         """Return the posture for the targets: the Gaussian of the frames nearest to them, relative to the root at q."""
         self._check(model)
-        return Focus(self.find_likely(model, asked, q)[0])
+        return self.find_likely(model, asked, q)[0]
 
     def find_likely(self, model: Model, asked: PoseTargets, q: Floats) -> tuple[Gaussian, Floats]:
         """Return the Gaussian and a start: the nearest frame of the set with the greatest share."""
@@ -205,7 +203,7 @@ class Style(GeneralPosture, words=POSTURE):
         return self.focus(model, NOTHING, q).find_cost(model, q)
 
     def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
-        """Return the gradient and curvature; see `GeneralPosture.find_slope`."""
+        """Return the gradient and curvature; see `Rest.find_slope`."""
         return self.focus(model, NOTHING, q).find_slope(model, q)
 
     def find_seeds(self, model: Model, asked: PoseTargets, q: Floats, many: int = 4) -> Floats:
@@ -229,7 +227,7 @@ class Style(GeneralPosture, words=POSTURE):
         for share, frames in self.parts:
             gaussian = frames.make_gaussian(*frames.find_alike(q, self.neighbours))
             log_size = float(np.linalg.slogdet(2.0 * np.pi * gaussian.spread)[1])
-            parts.append(np.log(max(share, 1e-300)) - gaussian.find_cost(q) - 0.5 * log_size)
+            parts.append(np.log(max(share, 1e-300)) - gaussian.find_cost(self.model, q) - 0.5 * log_size)
         return float(np.logaddexp.reduce(parts))
 
     def _check(self, model: Model) -> None:
@@ -238,21 +236,6 @@ class Style(GeneralPosture, words=POSTURE):
                 f"Style is {name_mismatch(self.model, model)}. Fit it to clips of that body: "
                 "Style.fit([poise.retarget(clip, model).motion, ...])."
             )
-
-
-@dataclass(frozen=True, eq=False)
-class Focus:
-    """A style for one set of goals: a Gaussian."""
-
-    gaussian: Gaussian
-
-    def find_cost(self, _: Model, q: Floats) -> float:
-        """Return the cost of a pose; see `GeneralPosture.find_cost`."""
-        return self.gaussian.find_cost(q)
-
-    def find_slope(self, _: Model, q: Floats) -> tuple[Floats, Floats]:
-        """Return the gradient and curvature; see `GeneralPosture.find_slope`."""
-        return self.gaussian.find_slope(q)
 
 
 def read_shares(styles: Mapping[Style, float]) -> dict[Style, float]:

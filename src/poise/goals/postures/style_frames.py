@@ -17,6 +17,7 @@ from poise.arrays import Floats, Ints
 from poise.errors import InvalidValue
 from poise.goals.postures.gaussian import Gaussian
 from poise.goals.postures.pose_targets import Points, PoseTargets
+from poise.goals.postures.rest import measure_units
 from poise.kinematics import Motion
 from poise.kinematics.charts import Chart
 from poise.kinematics.samples import SampleLayout
@@ -82,7 +83,7 @@ class StyleFrames:
         """Return frames with their coordinates in a chart."""
         model = chart.layout.model
         x = np.ascontiguousarray(chart.measure(q)[:, chart.counts])
-        unit = np.where(model.slides, model.length, 1.0)[chart.velocities[chart.counts]]
+        unit = measure_units(model)[chart.velocities[chart.counts]]
         common = np.cov(x[:: max(1, len(q) // 2000)], rowvar=False, bias=True).reshape(len(unit), len(unit))
         least = COMMON * common + np.diag((FLOOR * unit) ** 2)
         return cls(model, q, chart, x, root, chart.origin, carried, least)

@@ -8,12 +8,12 @@ Its shape is in its own axes: a box around the origin, a capsule or cylinder alo
 from __future__ import annotations
 
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.arguments import check_positive
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Mesh, Sphere, check_color
@@ -156,13 +156,13 @@ class Object:
             InvalidValue: A number is invalid.
             ShapeMismatch: The poses are not transforms.
         """
-        rate = check_positive(fps if fps is not None else self.fps or DEFAULT_FPS, "fps")
+        rate = check_positive(fps if fps is not None else self.fps or DEFAULT_FPS, "Object: fps")
         before = self.transforms.reshape(-1, 4, 4)
         stops = np.concatenate([before[-1:], read_path(transforms, None, None)[0].reshape(-1, 4, 4)])
         times = np.array([measure_stretch(a, b) for a, b in pairwise(stops)])
         if seconds is not None:
             shares = times / times.sum() if times.any() else np.full(len(times), 1.0 / len(times))
-            times = check_positive(seconds, "seconds") * shares
+            times = check_positive(seconds, "Object: seconds") * shares
         counts = np.maximum(np.rint(times * rate).astype(int), 1)
         made = [join_poses(a, b, n) for a, b, n in zip(stops[:-1], stops[1:], counts, strict=True)]
         return Object(self.shape, np.concatenate([before, *made]), name=self.name, fps=rate, color=self.color)
@@ -199,13 +199,6 @@ def join_poses(a: Floats, b: Floats, frames: int) -> Floats:
     first, last = Rotation.from_matrix(a[:3, :3]), Rotation.from_matrix(b[:3, :3])
     out[:, :3, :3] = first.slerp(last, s).matrix
     return out
-
-
-def check_positive(value: Any, name: str) -> float:
-    """Return a positive number. Raises `InvalidValue` for anything else."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < float(value) < np.inf:
-        raise InvalidValue(f"Object: {name} is {value!r}; it must be a positive number.")
-    return float(value)
 
 
 def measure_half(shape: Solid) -> Floats:
@@ -251,7 +244,7 @@ def read_path(given: Any, fps: Any, frame: str | None) -> tuple[NDArray[np.float
         raise ShapeMismatch(
             f"Object: transform has shape {path.shape}; give one transform (4, 4), or one a frame (frames, 4, 4)."
         )
-    return path, None if fps is None else check_positive(fps, "fps")
+    return path, None if fps is None else check_positive(fps, "Object: fps")
 
 
 def remake(shape: Solid, transforms: Floats, name: str, fps: float | None, color: Any) -> Object:

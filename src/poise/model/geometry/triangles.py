@@ -3,14 +3,12 @@
 Vertices (n, 3) [m] and faces (m, 3), seen from outside counter-clockwise.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.model.geometry.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 
-__all__ = ["AROUND", "RINGS", "is_closed", "join_corners", "merge_points", "triangulate"]
+__all__ = ["AROUND", "RINGS", "is_closed", "join_corners", "merge_points", "triangulate", "triangulate_round"]
 
 Triangles = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -23,12 +21,11 @@ def triangulate(solid: Geometry) -> Triangles | None:
     if isinstance(solid, Box):
         return triangulate_box(solid.size)
     if isinstance(solid, Sphere):
-        return revolve(*round_profile(solid.radius, 0.0))
+        return triangulate_round(0.0, 0.0, solid.radius, solid.radius)
     if isinstance(solid, Capsule):
-        return revolve(*round_profile(solid.radius, solid.length))
+        return triangulate_round(0.0, solid.length, solid.radius, solid.radius)
     if isinstance(solid, Cylinder):
-        r, h = solid.radius, solid.length / 2
-        return revolve(np.array([0.0, r, r, r, r, 0.0]), np.array([-h, -h, -h, h, h, h]))
+        return triangulate_round(solid.radius, solid.length, 0.0, 0.0)
     return None
 
 
@@ -48,10 +45,16 @@ def triangulate_box(size: tuple[float, float, float]) -> Triangles:
     return np.array(vertices) * np.array(size) / 2, np.array(faces, np.int64)
 
 
-def round_profile(radius: float, length: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return radii and heights of a capsule profile, lowest point first [m]."""
-    angle = np.linspace(-np.pi / 2, np.pi / 2, 2 * RINGS)
-    return radius * np.cos(angle), radius * np.sin(angle) + np.where(angle < 0, -length / 2, length / 2)
+def triangulate_round(core: float, length: float, low: float, high: float) -> Triangles:
+    """Return a cylinder around z with edges of two radii, flattened at 45 degrees, or a capsule if its core is a line.
+
+    The core has a radius and a length; `low` and `high` are added around its ends.
+    """
+    angle = np.pi / 2 * np.array([-1.0, 0.0, 0.0, 1.0]) if core else np.linspace(-np.pi / 2, np.pi / 2, 2 * RINGS)
+    below = np.arange(len(angle)) < len(angle) / 2
+    around, middle = np.where(below, low, high), np.where(below, -length / 2, length / 2)
+    radii, heights = core + around * np.cos(angle), middle + around * np.sin(angle)
+    return revolve(np.pad(radii, 1), np.pad(heights, 1, mode="edge")) if core else revolve(radii, heights)
 
 
 def revolve(radii: NDArray[np.float64], heights: NDArray[np.float64]) -> Triangles:

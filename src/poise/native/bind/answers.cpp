@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bind/bindings.h"
+#include "bind/family.h"
 #include "bind/listing.h"
 #include "run/alike.h"
 #include "run/ops.h"
@@ -31,11 +32,27 @@ struct PoseList {
   bool complete, settled;
 };
 
+// The axes of a chain, with their ranges, and its length.
+struct ListedAxes {
+  int count = 0;
+  FamilyAxis<double> axis[7];
+  double length = 1.0;
+};
+
+ListedAxes axes_of(const Spec& spec) {
+  ListedAxes out;
+  out.count = spec.free_joint == FREE_NONE ? 6 : 7;
+  for (int k = 0; k < out.count; ++k) out.axis[k] = axis_of(spec, k);
+  out.length = spec.chain.length;
+  return out;
+}
+
 // One query: the solver that checks the poses, and the start. While it exists, the goal's tolerance is nearly zero.
 class Listing {
  public:
-  Listing(PreparedSolver& solver, const Spec& spec, const ChainReading& reading, nb::handle start, nb::handle targets)
-      : data_(solver.data), spec_(spec), reading_(reading), joints_(spec.free_joint == FREE_NONE ? 6 : 7) {
+  Listing(PreparedSolver& solver, const ListedAxes& axes, const ChainReading& reading, nb::handle start,
+          nb::handle targets)
+      : data_(solver.data), axes_(axes), reading_(reading), joints_(axes.count) {
     for (std::size_t size : {reading.q.size(), reading.gain.size(), reading.bias.size(), reading.scale.size()})
       if (static_cast<int>(size) != joints_) refuse("ShapeMismatch", "reading must have a number for each joint.");
     if (data_.goals.size() != 1) refuse("ShapeMismatch", "answers are listed for one goal.");
@@ -138,7 +155,7 @@ class Listing {
   void place_start(const double* joints) {
     std::copy(base_.begin(), base_.end(), data_.start.begin());
     for (int k = 0; k < joints_; ++k) {
-      const FamilyAxis<double>& axis = axis_of(spec_, k);
+      const FamilyAxis<double>& axis = axes_.axis[k];
       const double v = minimum(maximum(joints[k], axis.middle - axis.half), axis.middle + axis.half);
       data_.start[place(k)] = (v - bias(k)) / gain(k);
     }
@@ -165,7 +182,7 @@ class Listing {
     return true;
   }
 
-  double unit(bool length) const { return length ? spec_.chain.length : 1.0; }
+  double unit(bool length) const { return length ? axes_.length : 1.0; }
   std::size_t place(int k) const { return reading_.q[static_cast<std::size_t>(k)]; }
   double gain(int k) const { return reading_.gain[static_cast<std::size_t>(k)]; }
   double bias(int k) const { return reading_.bias[static_cast<std::size_t>(k)]; }
@@ -187,7 +204,7 @@ class Listing {
     for (int k = 0; k < joints_ && near; ++k) {
       const double by = absolute(gain(k) * (found_q_[place(k)] - data_.start[place(k)]));
       const double own = slacks == nullptr ? 0.0 : 2.0 * slacks[k];  // it may have begun at one end and be at the other
-      near = by < own + known_branch * unit(axis_of(spec_, k).slides != 0);
+      near = by < own + known_branch * unit(axes_.axis[k].slides != 0);
     }
     near = near && errors[0] <= maximum(tolerated_[0], exact_pose * unit(true)) &&
            errors[1] <= maximum(tolerated_[1], exact_pose);
@@ -208,7 +225,7 @@ class Listing {
   double alike_ways() const {
     double most = 0.0;
     for (int k = 0; k < joints_; ++k) {
-      most = maximum(most, unit(axis_of(spec_, k).slides != 0) * scale(k));
+      most = maximum(most, unit(axes_.axis[k].slides != 0) * scale(k));
     }
     return same_pose * most;
   }
@@ -217,11 +234,11 @@ class Listing {
     const double *x = all_.data() + a * data_.n_q, *y = all_.data() + b * data_.n_q;
     return are_alike(
         joints_, same_pose, [&](int k) { return gain(k) * (x[place(k)] - y[place(k)]); },
-        [&](int k) { return unit(axis_of(spec_, k).slides != 0); });
+        [&](int k) { return unit(axes_.axis[k].slides != 0); });
   }
 
   SolverData& data_;
-  const Spec& spec_;
+  const ListedAxes axes_;
   const ChainReading& reading_;
   int joints_;
   std::vector<double> base_, found_q_, all_;
@@ -252,7 +269,7 @@ PoseList list_branches(PreparedSolver& solver, Spec spec, const ChainReading& re
                        nb::handle targets) {
   const Use use(solver);
   spec.chain.prune = 0;
-  Listing listing(solver, spec, reading, start, targets);
+  Listing listing(solver, axes_of(spec), reading, start, targets);
   bool complete = true;
   visit_rows(listing.question(spec), 0.0, all_branches, listing.start(), [&](const BranchRow& row) {
     bool inside, doubt;
@@ -267,7 +284,7 @@ PoseList list_branches(PreparedSolver& solver, Spec spec, const ChainReading& re
 PoseList list_along(PreparedSolver& solver, const Spec& spec, const ChainReading& reading, nb::handle start,
                     nb::handle targets, const ArcList& arcs, int samples) {
   const Use use(solver);
-  Listing listing(solver, spec, reading, start, targets);
+  Listing listing(solver, axes_of(spec), reading, start, targets);
   const Question question = listing.question(spec);
   std::vector<AlongArc> along = sample_arcs(question, arcs.arcs, samples, listing.start());
   return listing.sorted(listing.take_arcs(along));
@@ -277,10 +294,33 @@ PoseList list_along(PreparedSolver& solver, const Spec& spec, const ChainReading
 PoseList list_at(PreparedSolver& solver, const Spec& spec, const ChainReading& reading, nb::handle start,
                  nb::handle targets, double value) {
   const Use use(solver);
-  Listing listing(solver, spec, reading, start, targets);
+  Listing listing(solver, axes_of(spec), reading, start, targets);
   bool complete = true;
   visit_rows(listing.question(spec), value, all_branches, listing.start(),
              [&](const BranchRow& row) { complete = listing.take(row.joints) && complete; });
+  return listing.sorted(complete);
+}
+
+// The answers among given poses of the joints, (k, joints). Guesses may move far. `complete`: whether no pose is lacking.
+PoseList list_given(PreparedSolver& solver, const ListedAxes& axes, const ChainReading& reading, nb::handle start,
+                    nb::handle targets, nb::handle poses, bool guessed, bool complete) {
+  const Use use(solver);
+  const Array given = as_array<double>(poses, "poses");
+  if (given.size() % axes.count) refuse("ShapeMismatch", "poses must have a number for each joint.");
+  Listing listing(solver, axes, reading, start, targets);
+  double joints[7], slacks[7];
+  std::fill(slacks, slacks + 7, guessed ? one_pi : 0.0);
+  for (const double *row = given.data<double>(), *end = row + given.size(); row != end; row += axes.count) {
+    bool inside = true;
+    for (int k = 0; k < axes.count; ++k) {
+      const FamilyAxis<double>& axis = axes.axis[k];
+      const double excess = absolute(turns_off(axis, row[k])) - axis.half, unit = axis.slides ? axes.length : 1.0;
+      inside = inside && (guessed || excess <= at_limit * unit);
+      complete = complete && absolute(excess) > at_limit * unit;
+      joints[k] = bring_near(axis, row[k], listing.start().values[k]);
+    }
+    if (inside) complete = listing.take(joints, slacks) && complete;
+  }
   return listing.sorted(complete);
 }
 
@@ -294,6 +334,14 @@ void bind_answers(nb::module_& m, nb::class_<PreparedSolver>& solver) {
   nb::class_<ChainReading>(m, "ChainReading", "The joints of a chain in q, each with the value gain q + bias.")
       .def("__init__", make, nb::kw_only(), nb::arg("q"), nb::arg("gain"), nb::arg("bias"), nb::arg("scale"))
       .def_ro("scale", &ChainReading::scale, "The weight of a unit of each value in the distance between poses.");
+  const auto make_axes = [](ListedAxes* self, const nb::typed<nb::list, nb::any>& axes, double length) {
+    if (axes.size() < 1 || axes.size() > 7) refuse("ShapeMismatch", "a chain has one to seven axes.");
+    new (self) ListedAxes();
+    for (nb::handle axis : axes) read_axis(axis, self->axis[self->count++]);
+    self->length = length;
+  };
+  nb::class_<ListedAxes>(m, "ListedAxes", "The axes of a chain of at most seven joints, and its length.")
+      .def("__init__", make_axes, nb::arg("axes"), nb::arg("length"));
   nb::class_<PoseList>(m, "PoseList", "The answers of a transform.")
       .def_ro("q", &PoseList::q, "(k, nq), the nearest first.")
       .def_ro("complete", &PoseList::complete, "Whether every branch or arc certainly has an answer here.")
@@ -304,7 +352,9 @@ void bind_answers(nb::module_& m, nb::class_<PreparedSolver>& solver) {
       .def("list_along", list_along, nb::arg("form"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
            nb::arg("arcs"), nb::arg("samples"), "Return the answers of seven joints along arcs.")
       .def("list_at", list_at, nb::arg("form"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
-           nb::arg("value"), "Return an answer of each branch at a value of the free joint.");
+           nb::arg("value"), "Return an answer of each branch at a value of the free joint.")
+      .def("list_given", list_given, nb::arg("axes"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
+           nb::arg("poses"), nb::arg("guessed"), nb::arg("complete"), "Return the answers among poses of the joints.");
 }
 
 }  // namespace poise

@@ -15,6 +15,7 @@ void bind_gpu(nb::module_& m);
 void bind_geometry(nb::module_& m);
 void bind_hulls(nb::module_& m);
 void bind_family(nb::module_& m);
+void bind_general(nb::module_& m);
 void bind_clips(nb::module_& m);
 void bind_charts(nb::module_& m);
 void bind_nearest(nb::module_& m);

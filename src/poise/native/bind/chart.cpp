@@ -176,7 +176,7 @@ struct Posed {
         wanted(as_array<double>(given[3], "wanted")) {
     if (shrink.size() != static_cast<npy_intp>(chart.d) * chart.d || loose.size() != chart.view().size() ||
         pull.size() != chart.n_v || wanted.size() != chart.n_q) {
-      refuse("ShapeMismatch", "the posture beside the Gaussian is not of its body.");
+      refuse("ShapeMismatch", "the diagonal posture is not of the body of the Gaussian.");
     }
   }
 
@@ -260,7 +260,7 @@ std::pair<int, bool> step_to_likeliest(SolverData& d, const GaussianView<double>
 // Searches from a pose for the most likely pose that reaches the goals: (q, steps, whether they converged). Steps are
 // at most `longest` long. If it fails, an ordinary solve follows.
 AnyTuple settle(PreparedSolver& solver, const Chart& chart, nb::handle mean, nb::handle spread, nb::handle start,
-                int most_steps, double longest, double close, bool serve, nb::handle beside) {
+                int most_steps, double longest, double close, bool serve, nb::handle diagonal) {
   const Use use(solver);
   SolverData& d = solver.data;
   const Array m = as_array<double>(mean, "mean"), s = as_array<double>(spread, "spread");
@@ -277,7 +277,7 @@ AnyTuple settle(PreparedSolver& solver, const Chart& chart, nb::handle mean, nb:
   if (solver.gaussian_memory.size() < room) solver.gaussian_memory.resize(room);
   double* memory = solver.gaussian_memory.data();
   std::optional<Posed> posed;
-  if (!beside.is_none()) posed.emplace(nb::cast<nb::tuple>(beside), chart);
+  if (!diagonal.is_none()) posed.emplace(nb::cast<nb::tuple>(diagonal), chart);
   if (posed) posed->join(g, d, memory);
   const auto [steps, settled] = step_to_likeliest(d, g, {most_steps, longest, close, serve}, memory + d.n_v);
   npy_intp dims[1] = {d.n_q};
@@ -312,7 +312,7 @@ void bind_charts(nb::module_& m) {
       .def("blocks", blocks, nb::arg("q"));
   m.def("settle", settle, nb::arg("solver"), nb::arg("chart"), nb::arg("mean"), nb::arg("spread"), nb::arg("start"),
         nb::arg("most_steps"), nb::arg("longest"), nb::arg("close"), nb::arg("serve") = true,
-        nb::arg("beside").none() = nb::none());
+        nb::arg("diagonal").none() = nb::none());
   m.def("targets_of", targets_of, nb::arg("solver"));
   m.def("target_places", target_places, nb::arg("solver"));
 }

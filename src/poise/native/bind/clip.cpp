@@ -47,9 +47,10 @@ Array array_of(const std::vector<double>& from, std::vector<npy_intp> shape) {
 
 // The arrays of a clip from Python; they are checked when the clip is solved. memory/clip_data.h describes them.
 struct ClipProblem {
-  nb::object guide, targets, weights, hard, frozen, hold, smooth, speed, acceleration;
+  nb::object guide, targets, weights, hard, frozen, hold, smooth, speed, acceleration, damping;
   int max_steps = 0;
   double rest = 0.0;
+  double first_weight = 0.0, last_weight = 0.0, most_correction = 0.0;
 };
 
 struct ClipSolution {
@@ -75,6 +76,8 @@ ClipSolution solve_clip(const ClipProblem& given, PreparedSolver& solver, nb::ha
   clip.weights = numbers_of(given.weights, {frames, goals}, "weights");
   clip.hard = flags_of(given.hard, goals, "hard");
   clip.frozen = flags_of(given.frozen, frames, "frozen");
+  clip.damping.assign(static_cast<std::size_t>(frames), 0.0);
+  if (!given.damping.is_none()) clip.damping = numbers_of(given.damping, {frames}, "damping");
   clip.hold = gains_of(solver, given.hold, "hold");
   clip.smooth = gains_of(solver, given.smooth, "smooth");
   clip.timed = !given.speed.is_none();
@@ -84,6 +87,9 @@ ClipSolution solve_clip(const ClipProblem& given, PreparedSolver& solver, nb::ha
   }
   clip.max_steps = given.max_steps;
   clip.rest = given.rest;
+  clip.first_weight = given.first_weight;
+  clip.last_weight = given.last_weight;
+  clip.most_correction = given.most_correction;
   allot(clip);
   data.watch = Watch{};
   data.watch.asks = hear_signals;
@@ -113,13 +119,17 @@ void bind_clips(nb::module_& m) {
       .def_ro("systems", &ClipSolution::systems, "Linear systems over all frames that were solved.");
   const auto make = [](ClipProblem* self, nb::object guide, nb::object targets, nb::object weights, nb::object hard,
                        nb::object frozen, nb::object hold, nb::object smooth, nb::object speed, nb::object acceleration,
-                       int max_steps, double rest) {
-    new (self) ClipProblem{guide, targets, weights, hard, frozen, hold, smooth, speed, acceleration, max_steps, rest};
+                       nb::object damping, int max_steps, double rest, double first_weight, double last_weight,
+                       double most_correction) {
+    new (self) ClipProblem{guide,        targets, weights,   hard, frozen,       hold,        smooth,         speed,
+                           acceleration, damping, max_steps, rest, first_weight, last_weight, most_correction};
   };
   nb::class_<ClipProblem>(m, "ClipProblem", "The frames of a clip as one problem.")
       .def("__init__", make, nb::kw_only(), nb::arg("guide"), nb::arg("targets"), nb::arg("weights"), nb::arg("hard"),
            nb::arg("frozen"), nb::arg("hold"), nb::arg("smooth"), nb::arg("speed") = nb::none(),
-           nb::arg("acceleration") = nb::none(), nb::arg("max_steps"), nb::arg("rest") = 1e-7)
+           nb::arg("acceleration") = nb::none(), nb::arg("damping") = nb::none(), nb::arg("max_steps"),
+           nb::arg("rest") = 1e-7, nb::arg("first_weight") = 1e2, nb::arg("last_weight") = 1e6,
+           nb::arg("most_correction") = 1e6)
       .def_rw("guide", &ClipProblem::guide, "(frames, nq): displacements are measured from it.")
       .def_rw("targets", &ClipProblem::targets, "(frames, numbers): the targets of all goals.")
       .def_rw("weights", &ClipProblem::weights, "(frames, goals): a factor on each goal; 0 leaves it out.")
@@ -131,6 +141,11 @@ void bind_clips(nb::module_& m) {
       .def_rw("acceleration", &ClipProblem::acceleration, "(nv,): the largest change of that.")
       .def_rw("max_steps", &ClipProblem::max_steps, "The largest number of steps.")
       .def_rw("rest", &ClipProblem::rest, "Radians, or lengths of the body: a shorter step is the last one.")
+      .def_rw("first_weight", &ClipProblem::first_weight, "The weight of hard goals in the first step, squared.")
+      .def_rw("last_weight", &ClipProblem::last_weight, "That in the last step, squared.")
+      .def_rw("most_correction", &ClipProblem::most_correction,
+              "Radians, or lengths of the body: of a frame at the end.")
+      .def_rw("damping", &ClipProblem::damping, "(frames,): the cost of a step, squared; None: 0.")
       .def("solve", solve_clip, nb::arg("solver"), nb::arg("q"), "Return all frames, searched from q (frames, nq).");
   m.def("goals_of_clip", goals_of, nb::arg("solver"));
 }

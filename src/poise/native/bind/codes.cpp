@@ -119,6 +119,7 @@ void bind_codes(nb::module_& m) {
   m.attr("SAME_POSE") = same_pose;
   m.attr("KNOWN_BRANCH") = known_branch;
   m.attr("NEAR_LIMIT") = near_limit;
+  m.attr("AT_LIMIT") = at_limit;
   m.attr("WANTED_POSE") = wanted_pose;
   m.attr("EXACT_POSE") = exact_pose;
   m.attr("OPEN") = open_end<double>;

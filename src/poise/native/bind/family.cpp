@@ -21,6 +21,25 @@ void read_numbers(const nb::handle& table, const char* name, double* to) {
   for (std::size_t i = 0; i < x.size(); ++i) to[i] = x[i];
 }
 
+// The verdict on each transform.
+std::vector<int> decide_many(const FamilySpec<double>& spec, nb::handle R, nb::handle p, double metres, double radians,
+                             int most) {
+  const Transforms given(R, p);
+  std::vector<int> out;
+  const nb::gil_scoped_release away;
+  for (npy_intp i = 0; i < given.count; ++i) {
+    auto target = target_without_errors(given.R(i), given.p(i));
+    target.metres = metres;
+    target.radians = radians;
+    double joints[7];
+    int cells = 0;
+    out.push_back(static_cast<int>(decide(spec, target, most, joints, cells)));
+  }
+  return out;
+}
+
+}  // namespace
+
 void read_axis(const nb::handle& table, FamilyAxis<double>& to) {
   read_numbers(table, "h", to.h);
   read_numbers(table, "p", to.p);
@@ -28,85 +47,6 @@ void read_axis(const nb::handle& table, FamilyAxis<double>& to) {
   to.half = nb::cast<double>(table["half"]);
   to.slides = nb::cast<bool>(table["slides"]);
 }
-
-Array rows_of_transforms(nb::handle x, const char* name, npy_intp width) {
-  Array rows = as_array<double>(x, name);
-  if (rows.ndim() < 1 || rows.size() % width)
-    refuse("ShapeMismatch", std::string(name) + " has shape " + shape_text(rows) + ".");
-  require_finite(rows.data<double>(), rows.size(), width, name);
-  return rows;
-}
-
-// A transform decided: the joints are those of the pose that was found or came close.
-struct VerdictRow {
-  std::int64_t verdict, cells;
-  double joints[7];
-};
-
-NumpyArray decide_many(const FamilySpec<double>& spec, nb::handle R, nb::handle p, double metres, double radians,
-                       int most) {
-  const Array turns = rows_of_transforms(R, "R", 9), places = rows_of_transforms(p, "p", 3);
-  std::vector<VerdictRow> out(static_cast<std::size_t>(turns.size() / 9));
-  if (places.size() / 3 != turns.size() / 9) refuse("ShapeMismatch", "R and p must be as many.");
-  {
-    const nb::gil_scoped_release away;
-    const double *turn = turns.data<double>(), *place = places.data<double>();
-    for (VerdictRow& row : out) {
-      auto target = target_without_errors(turn, place);
-      target.metres = metres;
-      target.radians = radians;
-      int cells = 0;
-      row.verdict = static_cast<int>(decide(spec, target, most, row.joints, cells));
-      row.cells = cells;
-      turn += 9;
-      place += 3;
-    }
-  }
-  Layout layout;
-  layout.add("verdict", "i8", offsetof(VerdictRow, verdict));
-  layout.add("cells", "i8", offsetof(VerdictRow, cells));
-  layout.add("joints", "7f8", offsetof(VerdictRow, joints));
-  return array_of_rows(out, layout);
-}
-
-struct Cell {
-  double at, half;
-  unsigned branches;
-};
-
-// Cells of the free joint in which a branch is inside its ranges, the finest at the ends of an arc: a cell that is
-// neither excluded nor wholly inside is divided until it is narrower than `finest`, where its midpoint decides.
-std::vector<Piece> list_arc_cells(const FamilySpec<double>& spec, nb::handle R, nb::handle p, double finest, int most) {
-  const Array turns = rows_of_transforms(R, "R", 9), places = rows_of_transforms(p, "p", 3);
-  const auto target = target_without_errors(turns.data<double>(), places.data<double>());
-  const FamilyQuestion<double> question = question_of(spec, target);
-  constexpr int begin = 16;
-  double middle, half;
-  scanned_range(spec.free, middle, half);
-  std::vector<Cell> cells;
-  for (int i = begin; i-- > 0;) cells.push_back({middle - half + (2 * i + 1) * half / begin, half / begin, 0xffu});
-  std::vector<Piece> out;
-  // ends: after `most` cells
-  for (int looked = 0; !cells.empty() && looked < most; ++looked) {
-    const Cell cell = cells.back();
-    cells.pop_back();
-    const CellBranches found = branches_of_cell(question, cell.at, cell.half, cell.branches);
-    unsigned whole = found.full & cell.branches, rest = found.open & cell.branches & ~found.full;
-    if (rest && 2.0 * cell.half <= finest) {
-      whole |= rest & branches_of_cell(question, cell.at, 0.0, all_branches).open;
-      rest = 0u;
-    }
-    for (int b = 0; b < 8; ++b) {
-      if (whole >> b & 1u) out.push_back({b, cell.at - cell.half, cell.at + cell.half});
-    }
-    if (!rest) continue;
-    cells.push_back({cell.at + 0.5 * cell.half, 0.5 * cell.half, rest});
-    cells.push_back({cell.at - 0.5 * cell.half, 0.5 * cell.half, rest});
-  }
-  return out;
-}
-
-}  // namespace
 
 FamilySpec<double> read_family(const nb::dict& table) {
   FamilySpec<double> spec{};
@@ -186,9 +126,7 @@ void bind_family(nb::module_& m) {
   form.def(
           "__init__", [](Spec* self, const AnyDict& table) { new (self) Spec(read_family(table)); }, nb::arg("table"))
       .def("decide", decide_many, nb::arg("R"), nb::arg("p"), nb::arg("metres"), nb::arg("radians"), nb::arg("most"),
-           "Return a structured array (n,) of n transforms: verdict (0 proved, 1 found, 2 open), cells, 7 joints.")
-      .def("arc_cells", list_arc_cells, nb::arg("R"), nb::arg("p"), nb::arg("finest"), nb::arg("most"),
-           "Return cells of the free joint that cover the arcs of a transform, the finest at their ends.");
+           "Return the verdicts on n transforms: 0 if no pose is within the tolerances, 1 if one is, 2 if open.");
   bind_listing(m, form);
 }
 

@@ -81,7 +81,7 @@ NumpyArray branch_rows(const std::vector<BranchRow>& rows) {
 // rows of every branch of many targets at some values of the free joint
 NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, bool inside, nb::handle from,
                      nb::handle scale, double metres, double radians) {
-  const Array turns = numbers_of(R, "R", 0), places = numbers_of(p, "p", turns.size() / 3);
+  const Transforms given(R, p);
   const Array at = numbers_of(values, "values", 0);
   const SevenNumbers near = joint_numbers(spec, from, "start", 0.0), unit = joint_numbers(spec, scale, "scale", 1.0);
   spec.chain.prune = inside;
@@ -89,8 +89,8 @@ NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, b
   {
     const nb::gil_scoped_release away;
     const ListStart start{near.data(), unit.data()};
-    for (npy_intp i = 0; i < turns.size() / 9; ++i) {
-      auto target = target_without_errors(turns.data<double>() + 9 * i, places.data<double>() + 3 * i);
+    for (npy_intp i = 0; i < given.count; ++i) {
+      auto target = target_without_errors(given.R(i), given.p(i));
       target.metres = metres;
       target.radians = radians;
       const Question question = question_of(spec, target);
@@ -106,14 +106,12 @@ NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, b
 }
 
 std::vector<ArcList> list_whole_arcs(const Spec& spec, nb::handle R, nb::handle p, double finest, int most) {
-  const Array turns = numbers_of(R, "R", 0), places = numbers_of(p, "p", turns.size() / 3);
+  const Transforms given(R, p);
   const nb::gil_scoped_release away;
-  std::vector<ArcList> out(static_cast<std::size_t>(turns.size() / 9));
-  const double *turn = turns.data<double>(), *place = places.data<double>();
-  for (ArcList& own : out) {
-    own.complete = find_arcs(question_of(spec, target_without_errors(turn, place)), finest, most, own.arcs);
-    turn += 9;
-    place += 3;
+  std::vector<ArcList> out(static_cast<std::size_t>(given.count));
+  for (npy_intp i = 0; i < given.count; ++i) {
+    ArcList& own = out[static_cast<std::size_t>(i)];
+    own.complete = find_arcs(question_of(spec, target_without_errors(given.R(i), given.p(i))), finest, most, own.arcs);
   }
   return out;
 }

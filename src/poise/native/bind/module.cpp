@@ -358,6 +358,7 @@ NB_MODULE(_core, m) {
   bind_geometry(m);
   bind_hulls(m);
   bind_family(m);
+  bind_general(m);
   bind_clips(m);
   bind_charts(m);
   bind_nearest(m);

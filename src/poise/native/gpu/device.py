@@ -39,7 +39,7 @@ __all__ = ["DeviceProblem", "is_on_device", "load_cupy"]
 BLOCK = 128
 WARP = 32
 # (largest number of rows, searches per thread before a warp takes over)
-EARLY = ((200_000, 4), (1_000_000, 8), (1 << 62, 16))
+SEARCHES_PER_THREAD = ((200_000, 4), (1_000_000, 8), (1 << 62, 16))
 OPTIONS = (
     "--std=c++20",
     "--use_fast_math",
@@ -49,11 +49,11 @@ CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the delay 
 MOST_GOALS = 16
 MOST_QUEUED = 1 << 30  # searches in the queue of one launch, which counts them in 32 bits
 MOST_SEARCHES = (1 << 20) - 2  # of a row of a large body: search_bits in gpu_searches.h
-FEW = ("search_few", "settle_few")
+SMALL_BATCH_KERNELS = ("search_few", "settle_few")
 EARLY_OF_TEAMS = 4  # searches per team before other teams take over
-MANY = ("place_rows", "search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
-FIRST_ROUND = 64  # searches of a warp before a closed form is used
-COUNTERS, CLEAR_AT = 11, 8  # in all, and the first one of a clearance
+LARGE_BATCH_KERNELS = ("place_rows", "search_rows", "search_again", "decide_rows", "search_hard", "end_rows")
+SEARCHES_BEFORE_CLOSED_FORM = 64  # searches of a warp before a closed form is used
+COUNTERS, CLEARANCE_COUNTER = 11, 8  # in all, and the first one of a clearance
 NOTICE_AFTER = 1.0  # s
 NOTICE = "Compiling GPU kernels for this problem takes a few seconds; later runs read them from CuPy's cache."
 Tables = tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]
@@ -247,9 +247,9 @@ class DeviceProblem:
 
     def _launch_many(self, single: tuple[bool, ...], call: Any) -> None:
         rows = int(call["rows"][0])
-        early = next(searches for limit, searches in EARLY if rows <= limit)
+        early = next(searches for limit, searches in SEARCHES_PER_THREAD if rows <= limit)
         given = limit_searches(call, early, self.most)
-        kernels = self.kernels(single, MANY)
+        kernels = self.kernels(single, LARGE_BATCH_KERNELS)
         blocks = (rows + BLOCK - 1) // BLOCK
         if "place_rows" in kernels.functions:
             kernels.functions["place_rows"]((blocks,), (BLOCK,), (given,))
@@ -278,8 +278,8 @@ class DeviceProblem:
             kernels.functions[RESTING]((min(rest[0], rows),), (WARP,), (given,), shared_mem=rest[1])
 
     def _launch_few(self, single: tuple[bool, ...], call: Any) -> None:
-        kernels, rows = self.kernels(single, FEW), int(call["rows"][0])
-        first = min(FIRST_ROUND, self.most) if self.decides else self.most
+        kernels, rows = self.kernels(single, SMALL_BATCH_KERNELS), int(call["rows"][0])
+        first = min(SEARCHES_BEFORE_CLOSED_FORM, self.most) if self.decides else self.most
         given = limit_searches(call, 0, first)
         kernels.functions["search_few"]((rows,), (32,), (given,))
         if self.decides:
@@ -293,7 +293,7 @@ class DeviceProblem:
         blocks = (rows + BLOCK - 1) // BLOCK
         for k, name in enumerate((*passes, CHECKING)):
             clear = surfaces[name == LISTING].copy()
-            clear["rows"], clear["counters"] = call["hard"], call["counters"] + 4 * CLEAR_AT
+            clear["rows"], clear["counters"] = call["hard"], call["counters"] + 4 * CLEARANCE_COUNTER
             clear["last"] = k == len(passes)
             arguments = (given, clear.view(f"V{clear.itemsize}"))
             if name == BY_TEAMS:

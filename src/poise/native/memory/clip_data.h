@@ -18,13 +18,18 @@ struct ClipData {
   std::vector<double> weights;       // frames x goals: factor on the rows of a goal in a frame; 0 omits it
   std::vector<char> hard;            // goals: whether held exactly
   std::vector<char> frozen;          // frames: whether it does not move
+  std::vector<double> damping;       // frames: cost of a step, squared, which keeps it short
   std::vector<double> hold;          // n_v of the problem: cost of a displacement, squared
   std::vector<double> smooth;        // n_v of the problem: cost of its second difference, squared
   bool timed = false;                // whether speed or acceleration is bounded
   std::vector<double> speed;         // n_v of the problem: largest motion from frame to frame
   std::vector<double> acceleration;  // n_v of the problem: largest change of that motion
   int max_steps = 20;
-  double rest = 0.0;  // radians (times L: metres): a shorter step is the last one
+  // the weight of hard goals, squared: more at first would prevent the rotation that a leg needs, and the last one leaves
+  // about a millionth of the length, which each frame then corrects
+  double first_weight = 1e2, last_weight = 1e6;
+  double most_correction = 1e6;  // rad, or lengths of the body: of a frame to its hard goals
+  double rest = 0.0;             // radians (times L: metres): a shorter step is the last one
 
   // results
   std::vector<double> errors;  // frames x goals x 2

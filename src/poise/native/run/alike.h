@@ -13,6 +13,7 @@ constexpr double distinct = 0.1;
 constexpr double same_pose = 1e-6;     // poses that differ by less are the same
 constexpr double known_branch = 1e-3;  // a branch with a larger uncertainty may be two
 constexpr double near_limit = 1e-9;    // closer to a limit, rounding decides the side of a pose
+constexpr double at_limit = 1e-8;      // a joint outside its range by less is at its end
 constexpr double wanted_pose = 1e-10;  // tolerance of the search for a listed pose
 constexpr double exact_pose = 1e-9;    // largest error of a listed pose, independent of the goal's tolerance
 

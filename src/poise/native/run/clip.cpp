@@ -46,7 +46,7 @@ class Clip : public PackedRows {
     measure(d.q.data(), d.displacement.data());
     const S heaviest = find_heaviest();
     const bool weighted = has_weights();
-    S weight = weighted ? tuning.first_weight : heaviest;
+    S weight = weighted ? std::min(d.first_weight, heaviest) : heaviest;
     S damping = 0.0;
     placed = false;
     S cost = look_at_all(d.q.data(), d.displacement.data(), weight, false);
@@ -84,8 +84,7 @@ class Clip : public PackedRows {
   S find_heaviest() const {
     S hold = 0.0;
     for (S each : d.hold) hold = std::max(hold, each);
-    return d.timed ? std::max(std::min(hold, 1.0) * tuning.last_weight_in_time, tuning.last_weight)
-                   : tuning.last_weight;
+    return d.timed ? std::max(std::min(hold, 1.0) * tuning.last_weight_in_time, d.last_weight) : d.last_weight;
   }
 
   void measure(const S* q, S* displacement) const {
@@ -210,7 +209,7 @@ class Clip : public PackedRows {
   S diagonal(int t, int c, S smooth, S damping) {
     if (d.held[at(t) * at(n) + at(c)]) return 1.0;
     const S rates = d.timed ? coupling_of(t, 0)[c] : 0.0;
-    return d.hold[at(c)] + d.smooth[at(c)] * smooth + rates + damping;
+    return d.hold[at(c)] + d.smooth[at(c)] * smooth + rates + damping + d.damping[at(t)] / problem.freedoms[c].unit2;
   }
 
   S between(int t, int apart, int c, S smooth) {

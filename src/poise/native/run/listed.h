@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/closed/form.h"
+#include "kernels/closed/general_chain.h"
 #include "memory/scratch.h"
 #include "memory/solver_data.h"
 #include "run/alike.h"
@@ -160,6 +161,9 @@ struct ListOps {
   // the poses at values of the free joint
   void (*place)(const FamilyQuestion<double>& question, const ListStart& start, const ArcAsk* asks, int count,
                 ArcPose* out);
+  // the poses of six rotations in general position, and the variants worth a search
+  void (*find_general)(const RotationLoop& loop, const LoopVariants& variants, GeneralPoses& out);
+  LoopVariants (*choose_variants)(RotationLoop loop);
 };
 const ListOps& list_ops();  // the best level that this machine supports
 

@@ -12,7 +12,7 @@
 namespace poise {
 namespace page {
 extern const SolverOps solver_table;
-const ListOps list_table = {1, list_packed<double>, nullptr, nullptr, nullptr, nullptr};  // only batches judge
+const ListOps list_table = {1, list_packed<double>, {}, {}, {}, {}, {}, {}};  // only batches judge
 }  // namespace page
 const ListOps& list_ops() { return page::list_table; }
 

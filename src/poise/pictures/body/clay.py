@@ -4,9 +4,6 @@ A solid is convex, so its outline is the hull of its projected corners; a rounde
 outlines that get lighter towards the light. The drawing consists of polygons: sharp at any size in a PDF.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,30 +11,27 @@ import numpy as np
 from poise.arrays import Floats
 from poise.kinematics import Pose
 from poise.model.geometry.convex_hull import find_ring
-from poise.pictures.body.solids import Solid, find_solids
+from poise.pictures.body.solids import find_solids
 from poise.pictures.body.stick import SHADOW, Camera
+from poise.pictures.body.surface import Solid
 from poise.pictures.marks import GoalMark
 
 __all__ = ["BODY", "GHOST", "draw_clay", "draw_marks"]
 
-Color = tuple[float, float, float]
-
 BODY = "#8db0da"
 GHOST = "#e6ebf0"
 LAYERS = 11
+EDGE = 0.12  # width of the edge around the end of a cylinder, relative to its radius
 LIGHT = np.array([-0.42, 0.62])  # direction of the light in the picture, in radii
-FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))  # corners of place_core
 CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 25)[:-1]), np.sin(t)], axis=1)
 
 
-def draw_clay(
-    axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost: bool = False, beside: Sequence[Solid] = ()
-) -> None:
-    """Draw a pose and additional solids, shaded; a ghost is pale, flat and casts no shadow."""
+def draw_clay(axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost: bool = False) -> None:
+    """Draw a pose, shaded; a ghost is pale, flat and casts no shadow."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
 
-    solids = (*find_solids(pose.model), *beside)
+    solids = find_solids(pose.model)
     cores = [place_core(pose, solid) for solid in solids]
     if camera.floor is not None and not ghost:
         shade = [
@@ -47,43 +41,39 @@ def draw_clay(
     depths = np.array([camera.measure_depth(core).mean() for core in cores])
     span = max(float(np.ptp(depths)), 1e-9)
     polygons: list[Floats] = []
-    colors: list[Color] = []
+    colors: list[Floats] = []
     for k in np.argsort(-depths):
         base = np.array(to_rgb(color) if solids[k].color is None or ghost else solids[k].color)
         base = mix_colors(base, np.ones(3), 0.22 * (depths[k] - depths.min()) / span)  # distance fog
-        flat = camera.project(cores[k])
-        if k >= len(solids) - len(beside) and solids[k].kind == "box":
-            for face, light in list_faces(cores[k], camera):
-                polygons.append(face)
-                tone = np.clip(light * base, 0.0, 1.0)
-                colors.append((float(tone[0]), float(tone[1]), float(tone[2])))
-            continue
-        layers = 1 if ghost else LAYERS
-        for layer in range(layers):
-            part = layer / LAYERS
-            tone = mix_colors(0.66 * base, mix_colors(base, np.ones(3), 0.6), part**0.85) if not ghost else base
-            polygons.append(shrink_outline(flat, solids[k], part))
-            colors.append((float(tone[0]), float(tone[1]), float(tone[2])))
+        flat, parts = camera.project(cores[k]), np.arange(1 if ghost else LAYERS) / LAYERS
+        layers = [(shrink_outline(flat, solids[k], part), part**0.85) for part in parts]
+        if solids[k].kind == "cylinder" and not ghost:
+            layers.append(find_near_end(cores[k], camera))
+        polygons += [outline for outline, _ in layers]
+        dark, pale = 0.66 * base, mix_colors(base, np.ones(3), 0.6)
+        colors += [base if ghost else mix_colors(dark, pale, light) for _, light in layers]
     order = 2 if ghost else 3
     axes.add_collection(PolyCollection(polygons, facecolor=colors, edgecolor=colors, zorder=order, linewidth=0.35))
     axes.autoscale_view()
 
 
-def list_faces(corners: Floats, camera: Camera) -> list[tuple[Floats, float]]:
-    """List the visible faces of a box, each as a polygon of the picture with its brightness."""
-    out, middle = [], corners.mean(axis=0)
-    for rows in FACES:
-        face = corners[list(rows)]
-        normal = face.mean(axis=0) - middle
-        normal /= max(float(np.linalg.norm(normal)), 1e-12)
-        if camera.measure_depth(normal) < 0.0:
-            up, (right, _) = float(normal["xyz".index(camera.up or "z")]), camera.project(normal)
-            out.append((camera.project(face), 0.92 + 0.2 * up - 0.2 * float(right)))
-    return out
+def find_near_end(core: Floats, camera: Camera) -> tuple[Floats, float]:
+    """Return the visible end of a cylinder, a polygon of the picture, and its brightness, 0 to 1."""
+    far, near = sorted(core.reshape(2, -1, 3), key=lambda end: -float(camera.measure_depth(end).mean()))
+    out = (near - far).mean(axis=0)
+    up = float(out["xyz".index(camera.up or "z")]) / max(float(np.linalg.norm(out)), 1e-12)
+    return find_hull(camera.project(near + EDGE * (near.mean(axis=0) - near))), 0.4 + 0.3 * up
 
 
 def shrink_outline(flat: Floats, solid: Solid, part: float) -> Floats:
     """Return the outline of a solid, shrunk by `part` and moved towards the light; angular solids shrink less."""
+    if solid.kind == "cylinder":  # shrunk to its axis
+        ends = flat.reshape(2, -1, 2).mean(axis=1)
+        way = ends[1] - ends[0]
+        long = float(np.linalg.norm(way))
+        light = LIGHT - way * (LIGHT @ way) / max(long * long, 1e-12)
+        middle = np.repeat(ends, len(flat) // 2, axis=0)
+        return find_hull(middle + (1 - part) * (flat - middle) + 0.4 * part * solid.half[0] * light)
     if max(solid.round) == 0.0:
         centre = flat.mean(axis=0)
         return find_hull(centre + (1 - 0.25 * part) * (flat - centre))
@@ -98,7 +88,7 @@ def mix_colors(a: Floats, b: Floats, part: float) -> Floats:
 
 
 def place_core(pose: Pose, solid: Solid) -> Floats:
-    """Return the corners of a solid's core in the world, (n, 3)."""
+    """Return the corners of a solid's core in the world, (n, 3); those of a cylinder include its rounded edges."""
     if solid.kind == "capsule":
         corners = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
     elif solid.kind == "cylinder":
@@ -106,14 +96,18 @@ def place_core(pose: Pose, solid: Solid) -> Floats:
     else:
         corners = np.array([[x, y, z] for z in (-1, 1) for x in (-1, 1) for y in (-1, 1)], dtype=np.float64)
     T = solid.T_frame_solid if solid.frame is None else pose.model.fk(pose.q, solid.frame) @ solid.T_frame_solid
-    out: Floats = (corners * solid.half) @ T[:3, :3].T + T[:3, 3]
+    half = np.array(solid.half) + (max(solid.round) if solid.kind == "cylinder" else 0.0)
+    out: Floats = (corners * half) @ T[:3, :3].T + T[:3, 3]
     return out
 
 
 def draw_round(flat: Floats, solid: Solid, part: float = 1.0) -> Floats:
     """Return points of the picture around a solid's core, (n, 2); the first half of `flat` is its low end."""
+    if solid.kind == "cylinder" or max(solid.round) == 0.0:
+        return flat
     radii = np.repeat(solid.round, len(flat) // 2) * part
-    return flat if max(solid.round) == 0.0 else (flat[:, None, :] + radii[:, None, None] * CIRCLE).reshape(-1, 2)
+    out: Floats = (flat[:, None, :] + radii[:, None, None] * CIRCLE).reshape(-1, 2)
+    return out
 
 
 def find_hull(flat: Floats) -> Floats:

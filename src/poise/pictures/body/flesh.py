@@ -6,8 +6,6 @@ A body with the roles of a person (pelvis, chest, shoulders) gets a rib cage, pa
 proportions. Visual solids of the file are drawn unchanged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,12 +17,19 @@ from poise.kinematics.seen_shapes import list_seen, shows_body
 from poise.limits.capsules import body_capsules
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
-from poise.model.geometry.shapes import Shape
 from poise.model.memo import keep_with_model
 from poise.model.plane import is_planar
-from poise.pictures.body.arm_flesh import is_arm, is_chain, shape_arm
+from poise.pictures.body.arm_flesh import is_chain, shape_arm
 from poise.pictures.body.joint_balls import join_balls
-from poise.pictures.body.surface import RoundCone, Surface, mesh_solid, round_surface
+from poise.pictures.body.surface import (
+    Solid,
+    Surface,
+    join_solids,
+    make_capsule,
+    make_solid,
+    mesh_solid,
+    round_surface,
+)
 
 __all__ = [
     "PERSON",
@@ -38,7 +43,7 @@ __all__ = [
 ]
 
 Color = tuple[int, int, int]
-Cones = Iterator[tuple[str, RoundCone]]
+Capsules = Iterator[Solid]
 
 PLANAR_RADIUS = 0.02  # relative to model length: the drawn radius of a planar arm's bones
 SKIN: Color = (222, 214, 203)
@@ -73,11 +78,11 @@ def find_flesh(model: Model) -> tuple[Flesh, ...]:
     """Return all surfaces of a body without meshes: the solids of its file, and flesh for the other parts."""
     seen = list_seen(model)
     parts = find_rigid_parts(model)
-    solids = [(shape, mesh_solid(shape.shape)) for shape in seen]
+    solids = [(solid, mesh_solid(solid)) for solid in map(make_solid, seen) if solid is not None]
     drawn = [
-        Flesh(shape.frame, surface.place(shape.offset), find_color(shape), frozenset({shape.frame}))
-        for shape, surface in solids
-        if surface is not None and len(surface.faces)
+        Flesh(str(solid.frame), surface, find_color(solid), frozenset({str(solid.frame)}))
+        for solid, surface in solids
+        if len(surface.faces)
     ]
     served = {parts[f.frame] for f in drawn}
     if drawn and shows_body(model, seen):  # other parts stay hidden, as the author intended
@@ -85,11 +90,11 @@ def find_flesh(model: Model) -> tuple[Flesh, ...]:
         served |= {part for part in parts.values() if part not in wanted}
     grown = (*drawn, *grow_flesh(model, served))
     balls = [] if grown else place_balls(model)
-    return grown or tuple(Flesh(frame, round_surface([ball]), JOINTED, frozenset({frame})) for frame, ball in balls)
+    return grown or tuple(Flesh(str(s.frame), mesh_solid(s), JOINTED, frozenset({str(s.frame)})) for s in balls)
 
 
-def place_balls(model: Model) -> list[tuple[str, RoundCone]]:
-    """Return balls that make a body without bones visible, each with its frame."""
+def place_balls(model: Model) -> list[Solid]:
+    """Return balls that make a body without bones visible."""
     places = model.fk(np.array(model.rest))[:, :3, 3]
     spread = float(np.linalg.norm(np.ptp(places, axis=0))) if len(places) else 0.0
     radius = BALL * spread if spread > 0.0 else BALL * (model.length or 1.0)
@@ -97,33 +102,34 @@ def place_balls(model: Model) -> list[tuple[str, RoundCone]]:
     for k, frame in enumerate(model.frames):
         if all(np.linalg.norm(places[k] - places[model.frames.index(other)]) > radius for other in far):
             far.append(frame)
-    ball = RoundCone((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), radius, radius)
-    return [(frame, ball) for frame in far]
+    return [make_capsule(frame, np.zeros(3), np.zeros(3), radius) for frame in far]
 
 
 def grow_flesh(model: Model, served: Collection[str | None]) -> list[Flesh]:
     """Return flesh around the skeleton, except for the parts in `served`."""
     parts = find_rigid_parts(model)
     color = SKIN if is_person(model) else JOINTED
-    cones: dict[str, list[RoundCone]] = {}
-    for frame, cone in cover_skeleton(model):
-        if parts[frame] not in served:
-            cones.setdefault(frame, []).append(cone)
+    solids: dict[tuple[str, Color], list[Solid]] = {}
+    mesh = join_solids if shape_arm(model) else round_surface
+    for solid in shape_arm(model) or cover_skeleton(model):
+        own = color if solid.color is None else find_color(solid)
+        solids.setdefault((str(solid.frame), own), []).append(solid)
     return [
-        Flesh(frame, round_surface(of), color, frozenset(n for n in model.frames if parts[n] == parts[frame]))
-        for frame, of in cones.items()
+        Flesh(frame, mesh(of), own, frozenset(name for name in model.frames if parts[name] == parts[frame]))
+        for (frame, own), of in solids.items()
+        if parts[frame] not in served
     ]
 
 
-def find_color(shape: Shape) -> Color:
-    """Return the colour of a file's solid, or the default."""
-    if shape.color is None:
+def find_color(solid: Solid) -> Color:
+    """Return the colour of a solid, or the default."""
+    if solid.color is None:
         return JOINTED
-    r, g, b = (round(255 * float(c)) for c in shape.color[:3])
+    r, g, b = (round(255 * float(c)) for c in solid.color)
     return r, g, b
 
 
-def taper_capsules(model: Model, capsules: Sequence[BodyCapsule]) -> Cones:
+def taper_capsules(model: Model, capsules: Sequence[BodyCapsule]) -> Capsules:
     """Convert capsules to cones with equal radii where they meet.
 
     Stubs next to a longer bone are left out.
@@ -149,7 +155,7 @@ def taper_capsules(model: Model, capsules: Sequence[BodyCapsule]) -> Cones:
     longest = {c.frame: max(long[k] for k, other in enumerate(capsules) if other.frame == c.frame) for c in capsules}
     for k, (capsule, radius) in enumerate(zip(capsules, shared.tolist(), strict=True)):
         if long[k] == longest[capsule.frame] or long[k] > 0.8 * thick[k]:
-            yield capsule.frame, RoundCone(capsule.a, capsule.b, *radius)
+            yield make_capsule(capsule.frame, np.array(capsule.a), np.array(capsule.b), (radius[0], radius[1]))
 
 
 def sum_mass(model: Model, frame: str) -> float:
@@ -159,17 +165,12 @@ def sum_mass(model: Model, frame: str) -> float:
     return sum(model.frame(name).mass for name in model.frames if parts[name] == mine)
 
 
-def cover_skeleton(model: Model) -> Cones:
-    """Yield the flesh of a body: tapered bones or an arm's links, and the trunk, skull, palms and soles of a person."""
+def cover_skeleton(model: Model) -> Capsules:
+    """Yield the flesh of a body: tapered bones, and the trunk, skull, palms and soles of a person."""
     shown = shows_body(model, list_seen(model))
-    if not shown and is_arm(model):
-        yield from shape_arm(model, list(make_skeleton_capsules(model)))
-        return
     bones = join_balls(model, body_capsules(model) if shown else make_skeleton_capsules(model))
     shaped = find_person_parts(model) if is_person(model) else set()
-    for frame, cone in taper_capsules(model, list(bones)):
-        if frame not in shaped:
-            yield frame, cone
+    yield from (solid for solid in taper_capsules(model, list(bones)) if solid.frame not in shaped)
     yield from shape_person(model)
 
 
@@ -237,14 +238,14 @@ class Placer:
         """Return the position of a role [m]."""
         return np.array(self.places[self.roles[role]][:3, 3])
 
-    def grow(self, role: str, a: Floats, b: Floats, start: float, end: float) -> tuple[str, RoundCone]:
-        """Return a cone that moves with a role."""
+    def grow(self, role: str, a: Floats, b: Floats, start: float, end: float) -> Solid:
+        """Return a capsule that moves with a role."""
         T = self.places[self.roles[role]]
-        one, other = ((T[:3, :3].T @ (p - T[:3, 3])).tolist() for p in (a, b))
-        return self.roles[role], RoundCone((one[0], one[1], one[2]), (other[0], other[1], other[2]), start, end)
+        one, other = (T[:3, :3].T @ (p - T[:3, 3]) for p in (a, b))
+        return make_capsule(self.roles[role], one, other, (start, end))
 
 
-def shape_person(model: Model) -> Cones:
+def shape_person(model: Model) -> Capsules:
     """Yield pelvis, waist, rib cage, skull and palms, in proportion to the skeleton."""
     if not is_person(model):
         return
@@ -275,7 +276,7 @@ def shape_person(model: Model) -> Cones:
         yield place.grow("pelvis", at("pelvis") + 0.1 * wide * up, above, 0.2 * wide, 0.2 * wide)
 
 
-def shape_trunk(place: Placer, side: float) -> Cones:
+def shape_trunk(place: Placer, side: float) -> Capsules:
     """Yield one half of the trunk: waist, ribs, collar bone."""
     at, wide, up, front = place.locate, place.wide, place.up, place.front
     out = side * place.left
@@ -294,7 +295,7 @@ def shape_trunk(place: Placer, side: float) -> Cones:
         yield place.grow(collar, shoulder - 0.27 * wide * out + 0.02 * wide * up, shoulder, 0.12 * wide, 0.14 * wide)
 
 
-def shape_palm(place: Placer, side: float) -> Cones:
+def shape_palm(place: Placer, side: float) -> Capsules:
     """Yield a flat hand with its thumb."""
     names = [f"{n}_{'l' if side > 0 else 'r'}" for n in HAND]
     if not all(name in place.roles for name in names):
@@ -313,7 +314,7 @@ def shape_palm(place: Placer, side: float) -> Cones:
     yield place.grow(names[0], wrist + 0.3 * (thumb - wrist), thumb - 0.03 * wide * along, 0.06 * wide, 0.042 * wide)
 
 
-def shape_sole(place: Placer, side: float) -> Cones:
+def shape_sole(place: Placer, side: float) -> Capsules:
     """Yield a foot on its sole: heel, instep, and toes that bend at the ball."""
     names = [f"{n}_{'l' if side > 0 else 'r'}" for n in FOOT]
     if not all(name in place.roles for name in names):

@@ -1,12 +1,11 @@
 """Solids drawn with a body: the objects it holds, and static surroundings."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.pictures.body.solids import Solid, place_object
+from poise.pictures.body.solids import place_object
+from poise.pictures.body.surface import Solid
 from poise.pictures.bounds import find_floor, outline_core
 
 __all__ = ["find_floor_of", "list_beside", "outline_beside"]

@@ -4,8 +4,6 @@ The meshes are loaded by `poise.formats.meshes.looks`. Parts without a readable 
 the file, or as flesh. A body without any mesh has no pieces: `solids` and `flesh` draw it.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -21,7 +19,7 @@ from poise.model.geometry.looks import Material, Patch, Piece
 from poise.model.geometry.shapes import Shape
 from poise.model.geometry.surfaces import LOOK_READER
 from poise.model.memo import MemoSlot, keep_with_model
-from poise.pictures.body.surface import Surface, mesh_solid
+from poise.pictures.body.surface import Surface, make_solid, mesh_solid
 from poise.pictures.textures import PLAIN
 
 __all__ = ["find_pieces", "report_missing", "sample_extremes"]
@@ -76,10 +74,9 @@ def find_unskinned(model: Model, shown: set[str]) -> set[str]:
 
 def make_pieces(shape: Shape) -> list[Piece]:
     """Convert a simple solid of the file to a piece."""
-    surface = mesh_solid(shape.shape)
-    if surface is None or not len(surface.faces):
-        return []
-    return [make_piece(surface, shape.frame, np.array(shape.offset.matrix), shape.color)]
+    solid = make_solid(shape)
+    surface = None if solid is None else mesh_solid(solid)
+    return [make_piece(surface, shape.frame, np.eye(4), shape.color)] if surface and len(surface.faces) else []
 
 
 def make_piece(

@@ -1,6 +1,6 @@
-"""Surfaces: of simple solids, and smooth closed ones around round cones, for the flesh of body parts.
+"""Solids, their surfaces, and smooth closed surfaces around capsules, for the flesh of body parts.
 
-A round cone is a segment with a radius at each end. The surface is the zero of the smooth minimum of their distances,
+A capsule is a segment with a radius at each end. The surface is the zero of the smooth minimum of their distances,
 
     f(p) = smin_i ( |p - (a_i + t_i (b_i - a_i))| - (r_i + t_i (s_i - r_i)) ),   t_i in [0, 1] nearest to p,
 
@@ -11,17 +11,26 @@ Source: S. Gibson, Constrained elastic surface nets, MICCAI 1998; I. Quilez, Smo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.model.geometry.shapes import Geometry
-from poise.model.geometry.triangles import triangulate
-from poise.spatial import Transform
+from poise.model.geometry.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from poise.model.geometry.triangles import triangulate, triangulate_round
+from poise.spatial.rotation import turn_z_to
 
-__all__ = ["RoundCone", "Surface", "mesh_solid", "round_surface"]
+__all__ = [
+    "Solid",
+    "Surface",
+    "join_solids",
+    "make_capsule",
+    "make_cylinder",
+    "make_solid",
+    "mesh_solid",
+    "round_surface",
+]
 
 Faces = NDArray[np.int64]
 
@@ -29,14 +38,33 @@ FINEST = 9  # three times the number of cells per smallest radius; fewer for lar
 MOST_CELLS = 36  # along the longest side
 
 
-@dataclass(frozen=True, slots=True)
-class RoundCone:
-    """A segment from a to b [m], with a radius at each end [m]."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Solid:
+    """A convex solid fixed to a frame: a core (a box, or a cylinder along z), with a rounding radius around it.
 
-    a: tuple[float, float, float]
-    b: tuple[float, float, float]
-    start: float
-    end: float
+    The core of a capsule is a segment, that of a ball a point.
+
+    Attributes:
+        frame: The frame that carries it, or None for the world.
+        kind: "capsule", "cylinder" or "box".
+        T_frame_solid: The transform from its own axes to the frame, (4, 4).
+        half: The half extents of the core along its own axes [m].
+        round: The radius around the core, at the low and the high end of its z axis [m].
+        color: Red, green, blue, 0 to 1, or None for the body's own colour.
+    """
+
+    frame: str | None
+    kind: str
+    T_frame_solid: Floats
+    half: tuple[float, float, float]
+    round: tuple[float, float]
+    color: tuple[float, float, float] | None = None
+
+    @property
+    def ends(self) -> Floats:
+        """The ends of the core on its z axis, in the frame [m], (2, 3)."""
+        along = self.half[2] * self.T_frame_solid[:3, 2]
+        return np.array(self.T_frame_solid[:3, 3] + [-along, along])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,22 +74,60 @@ class Surface:
     vertices: Floats
     faces: Faces
 
-    def place(self, offset: Transform) -> Surface:
-        """Return the surface at a transform."""
-        return Surface(np.asarray(offset.apply(self.vertices)), self.faces)
+
+def make_capsule(
+    frame: str | None,
+    a: Floats,
+    b: Floats,
+    radius: float | tuple[float, float],
+    color: tuple[float, float, float] | None = None,
+) -> Solid:
+    """Make a capsule between two points of a frame; a ball if they are equal."""
+    length = float(np.linalg.norm(b - a))
+    T = np.eye(4)
+    T[:3, :3] = turn_z_to((b - a) / length) if length > 1e-12 else np.eye(3)
+    T[:3, 3] = (a + b) / 2
+    low, high = radius if isinstance(radius, tuple) else (radius, radius)
+    return Solid(frame, "capsule", T, (0.0, 0.0, length / 2), (low, high), color)
 
 
-def mesh_solid(solid: Geometry) -> Surface | None:
-    """Return the surface of a solid, counter-clockwise from outside; None for a mesh."""
-    found = triangulate(solid)
-    return None if found is None else Surface(*found)
+def make_cylinder(
+    a: Floats, b: Floats, radius: float, bevel: float, color: tuple[float, float, float] | None = None
+) -> Solid:
+    """Make a cylinder with rounded edges between two points of the world."""
+    axis = make_capsule(None, a, b, bevel, color)
+    return replace(axis, kind="cylinder", half=(radius - bevel, radius - bevel, axis.half[2] - bevel))
 
 
-def round_surface(cones: Sequence[RoundCone], blend: float = 0.5) -> Surface:
-    """Mesh the surface around all cones; `blend` is the width of the smooth transition, in mean radii."""
-    radii = [radius for cone in cones for radius in (cone.start, cone.end)]
+def make_solid(shape: Shape) -> Solid | None:
+    """Convert a shape of the body's file to a solid; None for a mesh."""
+    body, T = shape.shape, np.array(shape.offset.matrix)
+    color = None if shape.color is None else shape.color[:3]
+    if isinstance(body, Sphere):
+        return Solid(shape.frame, "capsule", T, (0.0, 0.0, 0.0), (body.radius,) * 2, color)
+    if isinstance(body, Capsule):
+        return Solid(shape.frame, "capsule", T, (0.0, 0.0, body.length / 2), (body.radius,) * 2, color)
+    if isinstance(body, Cylinder):
+        return Solid(shape.frame, "cylinder", T, (body.radius, body.radius, body.length / 2), (0.0, 0.0), color)
+    if isinstance(body, Box):
+        x, y, z = body.size
+        return Solid(shape.frame, "box", T, (x / 2, y / 2, z / 2), (0.0, 0.0), color)
+    return None
+
+
+def mesh_solid(solid: Solid) -> Surface:
+    """Return the surface of a solid, counter-clockwise from outside."""
+    x, y, z = (2.0 * half for half in solid.half)
+    found = triangulate(Box((x, y, z))) if solid.kind == "box" else triangulate_round(x / 2.0, z, *solid.round)
+    assert found is not None
+    return Surface(found[0] @ solid.T_frame_solid[:3, :3].T + solid.T_frame_solid[:3, 3], found[1])
+
+
+def round_surface(cones: Sequence[Solid], blend: float = 0.5) -> Surface:
+    """Mesh the surface around all capsules; `blend` is the width of the smooth transition, in mean radii."""
+    radii = [radius for cone in cones for radius in cone.round]
     soft = blend * float(np.mean(radii))
-    ends = np.array([(cone.a, cone.b) for cone in cones])
+    ends = np.array([cone.ends for cone in cones])
     reach = max(radii) + soft
     low, high = ends.min(axis=(0, 1)) - reach, ends.max(axis=(0, 1)) + reach
     cell = max(min(radii) / FINEST * 3.0, float((high - low).max()) / MOST_CELLS)
@@ -74,14 +140,23 @@ def round_surface(cones: Sequence[RoundCone], blend: float = 0.5) -> Surface:
     return Surface(vertices, faces)
 
 
-def measure_distance(points: Floats, cones: Sequence[RoundCone], soft: float) -> Floats:
+def join_solids(solids: Sequence[Solid]) -> Surface:
+    """Return the surfaces of several solids as one."""
+    surfaces = [mesh_solid(solid) for solid in solids]
+    starts = np.cumsum([0, *(len(surface.vertices) for surface in surfaces)])
+    faces = [surface.faces + start for surface, start in zip(surfaces, starts, strict=False)]
+    return Surface(np.concatenate([surface.vertices for surface in surfaces]), np.concatenate(faces))
+
+
+def measure_distance(points: Floats, cones: Sequence[Solid], soft: float) -> Floats:
     """Return the signed distance of points (n, 3) from the blended surface; negative inside."""
     out: Floats | None = None
     for cone in cones:
-        a, along = np.array(cone.a), np.subtract(cone.b, cone.a)
+        (a, b), (start, end) = cone.ends, cone.round
+        along = b - a
         length = float(along @ along)
         t = np.clip((points - a) @ along / length, 0.0, 1.0) if length > 0 else np.zeros(len(points))
-        away = np.linalg.norm(points - a - t[:, None] * along, axis=1) - (cone.start + t * (cone.end - cone.start))
+        away = np.linalg.norm(points - a - t[:, None] * along, axis=1) - (start + t * (end - start))
         if out is None:
             out = away
         else:
@@ -91,7 +166,7 @@ def measure_distance(points: Floats, cones: Sequence[RoundCone], soft: float) ->
     return out
 
 
-def step_onto(points: Floats, cones: Sequence[RoundCone], soft: float, step: float) -> Floats:
+def step_onto(points: Floats, cones: Sequence[Solid], soft: float, step: float) -> Floats:
     """Return the displacement of points from the surface, along its gradient, (n, 3)."""
     offsets = step * np.concatenate([np.eye(3), -np.eye(3)])
     around = measure_distance((points[None] + offsets[:, None]).reshape(-1, 3), cones, soft).reshape(6, -1)

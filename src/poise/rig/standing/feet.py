@@ -14,8 +14,6 @@ RAISED_ANGLE: it is a point above the heel, at b / tan(RAISED_ANGLE), which is t
 heel to ball.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,6 +77,11 @@ class RollingFoot:
     def sole(self) -> tuple[Place, ...]:
         """All points of the sole."""
         return (*self.front, *self.heel)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether only its last joint is known, and not its sole."""
+        return self.side is None and self.frame == self.handle and self.ball == ORIGIN
 
     @cached_property
     def lift(self) -> float:

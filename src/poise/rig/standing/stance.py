@@ -5,8 +5,6 @@ side   the axis about which the heel rises stays                    level of the
 flat   the foot lies flat unless a goal lifts the heel              level of balance, with low weight
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -104,16 +102,10 @@ class Feet:
         """Return the goals of a planted foot, or of one that lies flat; their targets are set later."""
         foot, (metres, radians) = self[handle], find_pin_tolerance(self.model)
         near = BALL_TOLERANCE * metres, BALL_TOLERANCE * radians
-        goals: list[Goal] = []
         if lies:
             return [Reach(foot.frame, np.eye(4), weight=weight, priority=PINS, name=handle, tolerance=near)]
-        if foot.toes is None:
-            at = np.zeros(3)
-            goals.append(
-                Reach(foot.frame, at, point=foot.ball, weight=weight, priority=PINS, name=handle, tolerance=near)
-            )
-        else:
-            goals.append(Reach(foot.toes, np.eye(4), weight=weight, priority=PINS, name=handle, tolerance=near))
+        frame, at, point = (foot.frame, np.zeros(3), foot.ball) if foot.toes is None else (foot.toes, np.eye(4), None)
+        goals: list[Goal] = [Reach(frame, at, point=point, weight=weight, priority=PINS, name=handle, tolerance=near)]
         if foot.side is not None:
             if not foot.hinged:
                 side = Align(foot.frame, foot.side, "x", priority=PINS, name=name_side(handle), tolerance=near[1])

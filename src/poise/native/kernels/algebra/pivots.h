@@ -12,7 +12,7 @@ constexpr int pivot_rounds = 30;
 
 // Slides the n points `at` along their axes (zero: fixed). `work` has room for 4 n numbers.
 template <class T> POISE_LARGE_FN void shorten_path(int n, const T* axes, T* at, T* work) {
-  T *pull = work, *held = work + n, *beside = work + 2 * n, *slide = work + 3 * n, size = T(0), floor = T(0.1);
+  T *pull = work, *held = work + n, *coupling = work + 2 * n, *slide = work + 3 * n, size = T(0), floor = T(0.1);
   const auto product = [](const T* a, const T* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
   for (int k = 3; k < 3 * n; ++k) size = maximum(size, absolute(at[k] - at[k - 3]));
   size = size > T(0) ? size : T(1);
@@ -22,7 +22,7 @@ template <class T> POISE_LARGE_FN void shorten_path(int n, const T* axes, T* at,
       T gap[3];
       for (int k = 0; k < 3; ++k) gap[k] = at[3 * i + 3 + k] - at[3 * i + k];
       pull[i] = T(1) / maximum(square_root(product(gap, gap)), size * maximum(T(1e-12), floor));
-      beside[i] = -pull[i] * product(axes + 3 * i, axes + 3 * i + 3);
+      coupling[i] = -pull[i] * product(axes + 3 * i, axes + 3 * i + 3);
       slide[i] += pull[i] * product(axes + 3 * i, gap);
       slide[i + 1] -= pull[i] * product(axes + 3 * i + 3, gap);
       held[i] += pull[i];
@@ -33,13 +33,13 @@ template <class T> POISE_LARGE_FN void shorten_path(int n, const T* axes, T* at,
       held[i] = moving * held[i] + (T(1) - moving) + T(1e-13) / size;
     }
     for (int i = 0; i + 1 < n; ++i) {
-      const T share = beside[i] / held[i];
-      held[i + 1] -= share * beside[i];
+      const T share = coupling[i] / held[i];
+      held[i + 1] -= share * coupling[i];
       slide[i + 1] -= share * slide[i];
     }
     T most = T(0);
     for (int i = n - 1; i >= 0; --i) {
-      slide[i] = (slide[i] - (i + 1 < n ? beside[i] * slide[i + 1] : T(0))) / held[i];
+      slide[i] = (slide[i] - (i + 1 < n ? coupling[i] * slide[i + 1] : T(0))) / held[i];
       most = maximum(most, absolute(slide[i]));
       for (int k = 0; k < 3; ++k) at[3 * i + k] += slide[i] * axes[3 * i + k];
     }

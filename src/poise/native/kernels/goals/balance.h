@@ -106,10 +106,10 @@ template <class S> POISE_LARGE_FN void add_end(const S* center, const S* points,
   SupportEdge<S>& edge = hull.edges[hull.n - 1];
   S apart[3];
   for (int k = 0; k < 3; ++k) apart[k] = center[k] - points[3 * from + k];
-  const S beside = dot(across, apart) / length;
+  const S sideways = dot(across, apart) / length;
   for (int k = 0; k < 3; ++k) {
-    edge.push[0][k] -= beside * across[k];
-    edge.push[1][k] += beside * across[k];
+    edge.push[0][k] -= sideways * across[k];
+    edge.push[1][k] += sideways * across[k];
   }
 }
 

@@ -97,16 +97,17 @@ template <class T> POISE_LARGE_FN T distance_from_box(const T* p, const T* half,
 
 // signed distance of a point (in the cylinder's axes, along z) from a cylinder, with the outward normal
 template <class T> POISE_LARGE_FN T distance_from_cylinder(const T* p, const T* size, T* normal) {
-  const T across = square_root(p[0] * p[0] + p[1] * p[1]), beside = across - size[0], above = absolute(p[2]) - size[1];
+  const T across = square_root(p[0] * p[0] + p[1] * p[1]), sideways = across - size[0],
+          above = absolute(p[2]) - size[1];
   const T aside[3] = {across > T(0) ? p[0] / across : T(1), across > T(0) ? p[1] / across : T(0), T(0)};
   const T up[3] = {T(0), T(0), p[2] < T(0) ? T(-1) : T(1)};
   const T outside =
-      square_root(maximum(beside, T(0)) * maximum(beside, T(0)) + maximum(above, T(0)) * maximum(above, T(0)));
+      square_root(maximum(sideways, T(0)) * maximum(sideways, T(0)) + maximum(above, T(0)) * maximum(above, T(0)));
   const bool inside = !(outside > T(0));
-  const T along = inside ? T(beside > above) : maximum(beside, T(0)) / outside;
+  const T along = inside ? T(sideways > above) : maximum(sideways, T(0)) / outside;
   const T upward = inside ? T(1) - along : maximum(above, T(0)) / outside;
   for (int k = 0; k < 3; ++k) normal[k] = along * aside[k] + upward * up[k];
-  return inside ? maximum(beside, above) : outside;
+  return inside ? maximum(sideways, above) : outside;
 }
 
 // signed distance of a point from a box or a cylinder in its own axes

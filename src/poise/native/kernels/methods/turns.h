@@ -83,22 +83,6 @@ template <class S> POISE_LARGE_FN S best_hinge(const S* M, const S* axis, S low,
   return best_angle(cosine_part(M, axis), dot(axis, v), low, high);
 }
 
-// rotation by angle x about unit axis n
-template <class S> POISE_LARGE_FN void rotation_about(const S* n, S x, S* R) {
-  S s, c;
-  sine_cosine(x, s, c);
-  const S d = S(1) - c;
-  for (int r = 0; r < 3; ++r) {
-    for (int k = 0; k < 3; ++k) R[3 * r + k] = d * n[r] * n[k] + (r == k ? c : S(0));
-  }
-  R[1] -= s * n[2];
-  R[2] += s * n[1];
-  R[3] += s * n[2];
-  R[5] -= s * n[0];
-  R[6] -= s * n[1];
-  R[7] += s * n[0];
-}
-
 // ---------------------------------------------------------------------------------------------- a ball
 
 // the axis about which tr(R M) increases most; at a stationary point, the one about which half a turn gains most. False

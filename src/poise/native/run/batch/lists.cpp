@@ -52,7 +52,9 @@ void judge(const SolverData& solver, const double* target, int stride, const dou
 }  // namespace
 
 extern const ListOps list_table;
-const ListOps list_table = {lanes, list_packed<S>, list_nearest_packed<S>, judge, search_arcs<S>, place_asked<S>};
+const ListOps list_table = {
+    lanes,          list_packed<S>, list_nearest_packed<S>,           judge,
+    search_arcs<S>, place_asked<S>, find_general<NativePack<double>>, choose_variants<NativePack<double>>};
 
 }  // namespace POISE_LEVEL
 }  // namespace poise

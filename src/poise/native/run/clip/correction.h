@@ -44,7 +44,7 @@ class FrameCorrection : public FrameRates {
         nearest = off;
         waited = 0;
       }
-      if (off < least) {
+      if (off < least && is_small(q)) {
         least = off;
         std::copy(q, q + solver.n_q, d.nearest.data());
       }
@@ -55,6 +55,17 @@ class FrameCorrection : public FrameRates {
       std::copy(next, next + solver.n_q, q);
     }
     return false;
+  }
+
+  // whether a pose is near the frame that is corrected: goals that contradict each other may lead anywhere
+  bool is_small(const S* q) {
+    S* moved = d.pace.data() + n;
+    difference(problem.coordinates, problem.n_coordinates, d.nearest.data() + solver.n_q, q, moved);
+    for (int c = 0; c < n; ++c) {
+      const auto& f = problem.freedoms[c];
+      if (std::abs(moved[c]) > d.most_correction * (f.angular ? 1.0 : problem.scale)) return false;
+    }
+    return true;
   }
 
   // sets the rows of soft goals to zero; returns the error of the hard ones

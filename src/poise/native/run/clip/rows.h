@@ -25,10 +25,8 @@ constexpr Tries many_tries = {5, 0.4, 6, 10.0};   // with limits the gradient ch
 
 // Reasons are next to the numbers; rows are in units of the body's length, so they apply to bodies of every size.
 struct ClipTuning {
-  S first_weight = 1e2;    // of hard goals in the first step, squared: more would prevent the rotation that a leg needs
-  S growth = 1e2;          // from step to step,
-  S growth_in_time = 2.0;  // and if speeds are bounded
-  S last_weight = 1e6;     // leaves about a millionth of the length, which each frame then corrects
+  S growth = 1e2;               // of the weight of hard goals, from step to step,
+  S growth_in_time = 2.0;       // and if speeds are bounded
   S last_weight_in_time = 1e9;  // if speeds are bounded: a straight knee rotates by the square root of the correction
   S most_turn = 0.6;            // rad in one step: beyond it the rows' linearisation is useless
   int corrections = 12;         // steps of a frame to its hard goals; two or three are enough if it can reach them
