@@ -12,6 +12,7 @@ import looks_files as made
 import poise
 from command_line import run_poise
 from urdf_cases import J1, J2, L, one, robot
+from walks import make_walk
 
 
 def test_info(tmp_path: Path) -> None:
@@ -38,6 +39,14 @@ def test_names_are_not_cut(tmp_path: Path) -> None:
     assert all(name in shown for name in names)
 
 
+def test_info_has_the_notes_of_the_motion_and_nothing_twice(tmp_path: Path) -> None:
+    walk = make_walk()
+    q = np.concatenate([walk.model.rest[None], walk.q + 0.3 * (np.arange(53) > 6)])
+    poise.save(poise.Motion(walk.model, q, walk.fps), tmp_path / "walk.bvh")
+    shown = run_poise("info", str(tmp_path / "walk.bvh")).stdout
+    assert (shown.count("the first frame is the rest pose"), shown.count("y is up")) == (1, 1)
+
+
 def test_lengths_of_a_file_in_centimetres_have_their_unit(tmp_path: Path) -> None:
     model = poise.load("humanoid", scale=100.0)
     poise.save(poise.Pose(model, model.rest), tmp_path / "body.bvh")
@@ -57,7 +66,7 @@ def test_lengths_of_a_file_in_centimetres_have_their_unit(tmp_path: Path) -> Non
         ("panda", "an arm of 7 joints, reach 0.947 m"),
         ("ur5e", "an arm of 6 joints, reach 0.969 m"),
         ("planar2", "an arm of 2 joints, reach 2 m"),
-        ("hand", "a mechanism of 17 moving joints"),
+        ("hand", "a hand of 5 fingers"),
     ],
 )
 def test_info_begins_with_the_kind_and_size(name: str, kind: str) -> None:
@@ -86,15 +95,13 @@ def test_info_of_a_body_with_one_joint_is_in_the_singular(tmp_path: Path) -> Non
     builder.add_joint("spin", None, "revolute", axis=(0, 0, 1), frame="dot")
     builder.add_frame("mark", "dot", (0.0, 9e-16, 0.0))
     poise.save(builder.build(), tmp_path / "dot.urdf")
-    shown = run_poise("info", str(tmp_path / "dot.urdf")).stdout
-    assert "a mechanism of 1 moving joint; " in shown
-    assert "1 degree of freedom, " in shown
+    fixed, free = (run_poise("info", str(tmp_path / "dot.urdf"), "--base", base).stdout for base in ("fixed", "free"))
+    assert fixed.count("of 1 moving joint; 2 joints, 1 degree of freedom, ") + free.count("of 1 moving joint; ") == 2
 
 
 @pytest.mark.parametrize("name", ["humanoid", "panda"])
 def test_info_as_json(name: str) -> None:
-    shown = run_poise("info", name, "--json", "--up", "z")
-    facts = json.loads(shown.stdout)
+    facts = json.loads(run_poise("info", name, "--json", "--up", "z").stdout)
     model = poise.load(name)
     assert (facts["name"], facts["nv"], facts["up"]) == (name, model.nv, "z")
     assert [joint["name"] for joint in facts["joints"]] == [joint.name for joint in model.joints]

@@ -1,7 +1,5 @@
 """Rejected BVH: malformed, truncated, contradictory and hostile files, each with its line; and findings of fuzzing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -116,7 +114,7 @@ BAD: dict[str, tuple[str | bytes, int | None, str]] = {
     "beyond any frames": (swap("Frames: 2", "Frames: 99999999999999999999999"), 17, "whole number"),
     "Arabic frames": (swap("Frames: 2", "Frames: \u0662"), 17, "whole number"),
     "fewer frames": (swap("9 8 7 6 5 4 3 2 1\n", ""), None, "holds 1 frames"),
-    "rows beside no frames": (swap("Frames: 2", "Frames: 0"), None, "holds 2 frames"),
+    "rows without frames": (swap("Frames: 2", "Frames: 0"), None, "holds 2 frames"),
     "rows twice as long": (swap("7 8 9\n9 8", "7 8 9 9 8").replace("Frames: 2", "Frames: 1"), None, "holds 2 frames"),
     "zero time": (swap("0.1", "0"), 18, "above zero"),
     "negative time": (swap("0.1", "-0.1"), 18, "above zero"),

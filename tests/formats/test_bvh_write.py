@@ -1,7 +1,5 @@
 """Writing BVH: the motion read back is the same, with y up; a first frame of rest is left out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -236,18 +234,29 @@ def clip() -> Motion:
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05])
-@pytest.mark.parametrize("fps", [24.0, 120.0])
-def test_a_rest_pose_before_the_motion_is_left_out(clip: Motion, tmp_path: Path, noise: float, fps: float) -> None:
+@pytest.mark.parametrize(("fps", "name"), [(24.0, "t.bvh"), (120.0, "t.bvh"), (30.0, "t.glb")])
+def test_a_rest_pose_before_the_motion_is_left_out(
+    clip: Motion, tmp_path: Path, noise: float, fps: float, name: str
+) -> None:
     model, rng = clip.model, np.random.default_rng(3)
     rest = model.integrate(np.array(model.rest), noise * rng.normal(size=model.nv))
-    poise.save(put_first(clip.resampled(fps), rest), tmp_path / "t.bvh")
+    poise.save(put_first(clip.resampled(fps), rest), tmp_path / name)
     with pytest.warns(FormatWarning, match=LEFT_OUT):
-        found = load_motion(tmp_path / "t.bvh")
-    whole = load_motion(tmp_path / "t.bvh", keep_rest=True)
+        found = load_motion(tmp_path / name)
+    whole = load_motion(tmp_path / name, keep_rest=True)
     assert len(whole) == len(found) + 1
     assert np.array_equal(whole.q[1:], found.q)
     assert any(LEFT_OUT in note for note in found.model.notes)
     assert found.model == whole.model
+
+
+def test_it_is_left_out_before_a_fault_and_before_a_body_that_only_turns(clip: Motion) -> None:
+    rest = np.array(clip.model.rest)
+    faulty, turned = np.array(clip.q), np.array(make_walk().q)
+    faulty[3:, 7:] += 1.0
+    turned[:, 3:7] = (0.0, 0.0, 1.0, 0.0)
+    for q in (faulty, turned):
+        assert begins_at_rest(put_first(Motion(clip.model, q, clip.fps), rest))
 
 
 def list_legitimate(clip: Motion) -> dict[str, Motion]:

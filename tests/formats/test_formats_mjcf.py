@@ -1,7 +1,5 @@
 """MJCF: what each element becomes: joints, ranges, couplings, poses, shapes, masses, files that are not there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -347,10 +345,10 @@ def test_the_name_and_content_decide(tmp_path: Path) -> None:
 def test_settings_of_other_versions_are_left_out(tmp_path: Path) -> None:
     body = '<worldbody><body name="b"><joint name="j"/><geom size="1"/></body></worldbody>'
     text = f'<mujoco><option collision="all" mpr_iterations="50" gravity="0 -9 0"/>{body}</mujoco>'
-    with pytest.warns(FormatWarning) as told:
+    with pytest.warns(FormatWarning) as issued:
         model = poise.load(write(tmp_path, text))
     assert (model.nq, model.up) == (1, "y")
-    assert [word for word in ("collision", "mpr_iterations") if word in " ".join(str(w.message) for w in told)] == [
+    assert [word for word in ("collision", "mpr_iterations") if word in " ".join(str(w.message) for w in issued)] == [
         "collision",
         "mpr_iterations",
     ]

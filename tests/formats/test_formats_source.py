@@ -1,7 +1,5 @@
 """The doors of files: bounded reading and work, references that stay at home, whole files or none."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import sys
@@ -20,6 +18,7 @@ from poise.errors import FormatError
 from poise.files.source import Source, parse_number, parse_numbers
 from poise.files.target import replace_file
 from poise.formats import registry
+from poise.formats.names import reserve_name
 from poise.formats.roles import find_new_roles
 from poise.formats.xml import find_root_tag, parse_xml
 
@@ -269,3 +268,14 @@ def test_roles_are_found_on_first_use(tmp_path: Path, monkeypatch: pytest.Monkey
     assert any(note.startswith("roles: ") for note in model.notes)
     assert model == poise.load(path)
     assert asked == ["humanoid"] * 2
+
+
+def test_names_that_are_taken_are_numbered_upwards() -> None:
+    taken = {"toe", "foot", "foot#4"}
+    assert [reserve_name(name, taken, "#{}") for name in ("foot", "foot", "foot", "hand")] == [
+        "foot#2",
+        "foot#3",
+        "foot#5",
+        "hand",
+    ]
+    assert {"foot#2", "foot#3", "foot#5", "hand"} < taken

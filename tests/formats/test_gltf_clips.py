@@ -1,7 +1,5 @@
 """Clips of glTF files: samplers, names, rates, and numbers packed by meshoptimizer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -347,10 +345,10 @@ def test_a_packed_file_gives_its_body_and_says_how_to_unpack_its_clips(tmp_path:
     for view in file.json["bufferViews"]:
         view["extensions"] = {name: {"buffer": 0, "byteLength": 1, "byteStride": 4, "count": 1, "mode": "INDICES"}}
     file.json["extensionsUsed"] = [name]
-    with pytest.warns(FormatWarning, match=rf"packed by {name}") as told:
+    with pytest.warns(FormatWarning, match=rf"packed by {name}") as issued:
         model = poise.load(file.glb(tmp_path / "a.glb"))
-    assert len(told) == 2  # the bind pose, and the clips
-    assert all("npx @gltf-transform/cli copy" in str(warning.message) for warning in told)
+    assert len(issued) == 2  # the bind pose, and the clips
+    assert all("npx @gltf-transform/cli copy" in str(warning.message) for warning in issued)
     assert model.frames == plain.frames
     np.testing.assert_array_equal(model.fk(model.rest), plain.fk(plain.rest))
     with pytest.raises(FormatError, match=rf"packed by {name}; unpack the file"):

@@ -1,7 +1,5 @@
 """Meshes on the links of robots: found in packages, turned upright, and never outside of an upload."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil
@@ -16,7 +14,7 @@ from poise.errors import FormatWarning, InvalidValue
 from poise.formats import load_within
 from poise.formats.meshes.looks import find_look
 from poise.model.geometry.looks import deform
-from poise.model.geometry.surfaces import read_points
+from poise.model.geometry.surfaces import open_surfaces, read_vertices
 from poise.spatial import Rotation
 
 
@@ -289,8 +287,9 @@ def test_links_meet_at_their_joints_whatever_their_files_say(up: str, meant: boo
 @pytest.mark.parametrize("use", ["visual", "collision"])
 @pytest.mark.parametrize("meant", [True, False])
 def test_points_of_a_mesh_are_read_as_it_is_drawn(meant: bool, use: str, tmp_path: Path) -> None:
-    path = chain(tmp_path, "Y_UP", meant=meant, use=use)
-    points = read_points(poise.load(path), ["link4"])["link4"]
+    model = poise.load(chain(tmp_path, "Y_UP", meant=meant, use=use))
+    points = read_vertices(next(shape for shape in model.shapes if shape.frame == "link4"), open_surfaces(model))
+    assert points is not None
     np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], box_of("Y_UP", meant), atol=1e-5)
 
 

@@ -1,7 +1,5 @@
 """JSON, tables and other files keep bodies, drives, poses and solutions, or say that they cannot."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import fields
@@ -237,15 +235,15 @@ def solved(reachable: bool = True) -> poise.Solution:
 @pytest.mark.parametrize("reachable", [True, False])
 def test_a_solution_is_written_with_all_it_came_to(tmp_path: Path, reachable: bool) -> None:
     solution = solved(reachable)
-    told = json.loads(poise.save(solution, tmp_path / "x.json").read_text("utf-8"))
-    assert told["poise"] == "pose"
-    assert told["q"] == solution.q.tolist()
-    assert told["status"] == str(solution.status)
-    assert told["reached"] is solution.reached
-    assert told["goals"]["hand_l"]["metres"] == solution.errors["hand_l"][0]
-    assert bool(told["why"]) is not reachable
-    assert told["goals"]["hand_l"]["reached"] is reachable
-    assert pose_from_json(HUMAN, json.dumps(told)).q == pytest.approx(solution.q)
+    saved = json.loads(poise.save(solution, tmp_path / "x.json").read_text("utf-8"))
+    assert saved["poise"] == "pose"
+    assert saved["q"] == solution.q.tolist()
+    assert saved["status"] == str(solution.status)
+    assert saved["reached"] is solution.reached
+    assert saved["goals"]["hand_l"]["metres"] == solution.errors["hand_l"][0]
+    assert bool(saved["why"]) is not reachable
+    assert saved["goals"]["hand_l"]["reached"] is reachable
+    assert pose_from_json(HUMAN, json.dumps(saved)).q == pytest.approx(solution.q)
 
 
 def test_the_command_line_writes_the_same(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
 """Writing URDF: bodies come back, to the last bit where URDF can hold them; what it cannot hold is reported."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,8 +29,7 @@ def test_there_and_back(name: str, tmp_path: Path) -> None:
     model = poise.load(name)
     path = poise.save(model, tmp_path / "out.urdf")
     close(model, poise.load(path))
-    again = poise.load(poise.save(poise.load(path), tmp_path / "again.urdf"))
-    close(model, again)
+    close(model, poise.load(poise.save(poise.load(path), tmp_path / "again.urdf")))
     assert [p.name for p in sorted(tmp_path.iterdir())] == ["again.urdf", "out.urdf"]
 
 
@@ -42,7 +40,23 @@ def test_joints_that_urdf_has_not_become_rows(name: str, tmp_path: Path) -> None
         poise.save(model, tmp_path / "out.urdf")
     back = poise.load(tmp_path / "out.urdf")
     close(model, back)
-    assert (dict(back.roles), back.up) == (dict(model.roles), model.up)
+    assert (dict(back.roles), back.up) == (dict(model.roles or poise.roles(model)), model.up)
+
+
+def test_ends_of_limbs_are_kept_with_the_roles_of_a_file(tmp_path: Path) -> None:
+    """`load` marks fingertips without a frame; a file that states many roles is not searched for others."""
+    builder = poise.ModelBuilder("claw").add_joint("base", None, "fixed")
+    for k, y in enumerate((-0.02, 0.0, 0.02)):
+        bends: dict[str, Any] = {"axis": (0, 1, 0), "lower": -0.2, "upper": 1.6}
+        builder.add_joint(f"a{k}", "base", "revolute", offset=(0.0, y, 0.08), **bends)
+        builder.add_joint(f"b{k}", f"a{k}", "revolute", offset=(0.0, 0.0, 0.04), **bends)
+        builder.add_shape(f"b{k}", Box((0.01, 0.01, 0.04)), offset=(0.0, 0.0, 0.02))
+    model = poise.load(poise.save(builder.build(), tmp_path / "claw.urdf"))
+    (tip,) = (role for role in model.roles if role.startswith("index_tip"))
+    assert not model.frame(tip).listed
+    back = poise.load(poise.save(model, tmp_path / "again.urdf"))
+    assert dict(back.roles) == dict(model.roles)
+    np.testing.assert_allclose(back.fk(back.rest, tip), model.fk(model.rest, tip), atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(12))

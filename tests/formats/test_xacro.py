@@ -1,7 +1,5 @@
 """Macros of a URDF: what they mean; files that run commands, read secrets or exhaust memory end in errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +201,14 @@ def test_bombs_end_with_the_budget(name: str, folder: Path) -> None:
         pytest.importorskip("yaml", reason="PyYAML is not installed")
     (folder / "robot.urdf").write_text(f"{HEAD}{ATTACKS[name]}</robot>")
     with pytest.raises(FormatError, match="more than 100000 steps and characters"):
+        poise.load(folder / "robot.urdf")
+
+
+def test_an_error_in_a_yaml_file_has_its_line(folder: Path) -> None:
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
+    (folder / "object.yaml").write_text("a: 1\nb:\n  c: !!python/object/apply:os.system [x]")
+    (folder / "robot.urdf").write_text(f"{HEAD}{ATTACKS['a YAML object']}</robot>")
+    with pytest.raises(FormatError, match=r"object\.yaml:3: "):
         poise.load(folder / "robot.urdf")
 
 

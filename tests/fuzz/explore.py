@@ -4,8 +4,6 @@ Each input chooses a format by its first byte; the rest is the file. What it fin
 hand, where `tests/formats/test_fuzz.py` reads it again for ever.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path
@@ -39,10 +37,8 @@ def main() -> None:
         words = Path(folder, "words")
         escaped = ("".join(f"\\x{byte:02x}" for byte in word) for word in NASTY if 0 < len(word) < 60)
         words.write_text("\n".join(f'"{word}"' for word in escaped))
-        arguments = sys.argv[1:] or ["-max_total_time=60"]
-        atheris.Setup(
-            [sys.argv[0], *arguments, f"-dict={words}", "-timeout=20", "-rss_limit_mb=3000", str(corpus)], one_input
-        )
+        arguments = [*(sys.argv[1:] or ["-max_total_time=60"]), f"-dict={words}", "-timeout=20", "-rss_limit_mb=3000"]
+        atheris.Setup([sys.argv[0], *arguments, str(corpus)], one_input)
         atheris.Fuzz()
 
 

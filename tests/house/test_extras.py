@@ -1,7 +1,5 @@
 """Extras open doors and change no answer: the same bits where none is installed, and where all are there and loaded."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json
@@ -42,7 +40,7 @@ MODULES = {
     "pyyaml": "yaml",
 }  # the others are called as their package
 # Packages that users have in addition to Poise, and the dependencies of the extras.
-BESIDE = ("lxml", "pinocchio", "pygltflib", "ray", "torch", "yourdfpy", "rich", "click", "PIL")
+OTHERS = ("lxml", "pinocchio", "pygltflib", "ray", "torch", "yourdfpy", "rich", "click", "PIL")
 
 THEIR_OWN = {"jax", "torch"}  # whoever hands in their arrays has them
 FOR_TYPES = {"typing_extensions"}  # type checkers have it; nothing loads it
@@ -54,7 +52,7 @@ def module_of(requirement: str) -> str:
     return MODULES.get(package, package)
 
 
-EXTRAS = sorted({module_of(line) for lines in USERS.values() for line in lines} | set(BESIDE))
+EXTRAS = sorted({module_of(line) for lines in USERS.values() for line in lines} | set(OTHERS))
 
 
 class Hiding:

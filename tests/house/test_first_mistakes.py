@@ -1,7 +1,5 @@
 """Mistakes of new users, and the messages: what was given, what exists, what to type."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import pickle
@@ -19,7 +17,7 @@ from command_line import run_poise
 from poise import Solver
 from poise.errors import FormatError, InvalidValue, ModelMismatch, PoiseError, ShapeMismatch, UnitWarning
 from poise.goals import Balance, Orient, Reach, Rest
-from poise.limits import Clearance, ConvexMesh, HeightMap, PointCloud
+from poise.limits import Clearance, ConvexMesh, HalfSpace, HeightMap
 from poise.model import Box, Capsule
 from poise.textbook import loop
 
@@ -56,13 +54,9 @@ NAMELESS: Any = Rest()
 NAME: Any = "panda"  # where a model, or a goal, is wanted
 MISTAKES: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
     (lambda: poise.solve(NAME, REACH), ModelMismatch, "type: poise.load('panda')"),
-    (lambda: poise.solve(ARM, NAME), InvalidValue, "not 'panda'"),
     (lambda: poise.solve(ARM, REACH, NAMELESS), InvalidValue, "put all goals in one list: solve(model, [goal"),
-    (lambda: poise.solve_batch(ARM, REACH, NAMELESS), InvalidValue, "put all goals in one list"),
     (lambda: Reach("a", np.eye(3)), ShapeMismatch, "Orient(frame, rotation)"),
     (lambda: Reach("a", ("x", "y", "z")), InvalidValue, "target is ('x', 'y', 'z'); give 3 numbers"),
-    (lambda: Reach("a", [object()] * 3), InvalidValue, "give 3 numbers [m]"),
-    (lambda: Reach("a", object()), InvalidValue, "target"),
     (lambda: Reach("a", [[1.0, 2.0], [3.0]]), InvalidValue, "give 3 numbers [m]"),
     (lambda: Balance("foot_l"), InvalidValue, "Balance(['foot_l'])"),
     (
@@ -71,11 +65,6 @@ MISTAKES: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
         "targets['panda_hand_tcp'] is not an array",
     ),
     (lambda: poise.solve_batch(ARM, REACH, None), InvalidValue, "targets['panda_hand_tcp'] is None"),
-    (
-        lambda: poise.solve_batch(ARM, REACH, [[object()] * 3]),
-        InvalidValue,
-        "targets['panda_hand_tcp'] is an array of object",
-    ),
     (
         lambda: poise.solve_batch(ARM, REACH, np.zeros((2, 3)), [[0.1] * 7, [0.1]]),
         ShapeMismatch,
@@ -90,7 +79,6 @@ MISTAKES: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
     (lambda: poise.solve(ARM, Reach("panda_hand_tcp")), InvalidValue, "has no target; type Reach("),
     (lambda: Reach(ANY((1, 2, 3)), "hand"), InvalidValue, "comes first: Reach('hand_l'"),
     (lambda: poise.solve(ARM, ANY((0.4, 0.0, 0.3))), InvalidValue, "such as Reach(frame, (x, y, z))"),
-    (lambda: poise.solve(ARM, ANY({"a": (1, 2, 3)})), InvalidValue, "such as Reach(frame, (x, y, z))"),
     (lambda: poise.solve(ANY(REACH), ANY(ARM)), ModelMismatch, "the model comes first"),
     (lambda: ANY(Reach)("a", 0.4, 0.0, 0.3), PoiseError, "numbers of a point in one tuple"),
     (lambda: ANY(Reach)("a", position=(1, 2, 3)), PoiseError, "type target=(1, 2, 3)"),
@@ -106,7 +94,7 @@ MISTAKES: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
     (lambda: poise.Pose(ARM, ANY({"a": 1.0})), InvalidValue, "type Pose(model).replace(values)"),
     (lambda: poise.Motion(ARM, ARM.rest), ShapeMismatch, "it must be (frames, 7)"),
     (lambda: poise.save("arm.urdf", ANY(ARM)), InvalidValue, "type poise.save(thing, 'arm.urdf')"),
-    (lambda: poise.save(np.zeros(7), "q.npz"), InvalidValue, "type Pose(model, q)"),
+    (lambda: poise.save(np.zeros(7), "q.npz"), InvalidValue, "numbers of a pose Pose(model, q)"),
     (lambda: poise.save(ARM, "arm.fbx"), FormatError, "Write a .glb, import it in Blender"),
     (lambda: poise.retarget(ANY("walk.bvh"), HUMAN), InvalidValue, "poise.load_motion('walk.bvh')"),
     (lambda: poise.retarget(ANY(HUMAN), HUMAN), InvalidValue, "load_motion(path), before the model"),
@@ -120,29 +108,34 @@ MISTAKES: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
     (lambda: ANY(Capsule)(0.1), InvalidValue, "type Capsule(radius, length) or Capsule(start, end"),
     (lambda: poise.ModelBuilder().add_joint("a", None, "hinge"), PoiseError, "Did you mean 'revolute'"),
     (lambda: ANY(poise.ModelBuilder().add_joint)("a", None, type="revolute"), PoiseError, "type kind='revolute'"),
-    (lambda: poise.Rig(HUMAN).pin("left_hand"), PoiseError, "Did you mean 'hand_l'"),
     (lambda: poise.Solver(ARM, REACH).solve(targets=ANY(np.zeros(3))), InvalidValue, "{goal name: target}"),
-    (
-        lambda: poise.find_singularities(ARM, "panda_hand_tcp", seed=-1),
-        InvalidValue,
-        "seed is -1; it must be a whole number",
-    ),
+    (lambda: poise.find_singularities(ARM, "panda_hand_tcp", seed=-1), InvalidValue, "seed is -1; it must be a whole"),
     (lambda: loop(ARM, ARM.rest, REACH, step=ANY(5)), InvalidValue, "step is 5"),
     (lambda: loop(ARM, ARM.rest, NAMELESS), InvalidValue, "posture"),
     (lambda: ConvexMesh([[HUGE, 0, 0], [0, 1, 0], [0, 0, 1]]), InvalidValue, "real numbers"),
-    (lambda: PointCloud([[HUGE, 0, 0]], 0.1), InvalidValue, "real numbers"),
     (lambda: HeightMap([[HUGE, 0], [0, 0]], 0.1), InvalidValue, "real numbers"),
     (lambda: poise.show(poise.Pose(ARM), "nowhere/x.html"), FormatError, "there is no folder"),
     (lambda: ARM.fk("panda_hand_tcp"), InvalidValue, "q comes before the frame: type (model.rest, 'panda_hand_tcp')"),
-    (lambda: ANY(ARM.jacobian)("panda_hand_tcp"), InvalidValue, "type (model.rest, 'panda_hand_tcp')"),
     (lambda: ANY(ARM.jacobian)(ARM.rest), InvalidValue, "type (model.rest, 'panda_hand_tcp')"),
-    (lambda: ANY(ARM.hessian)("panda_hand_tcp"), InvalidValue, "type (model.rest, 'panda_hand_tcp')"),
     (lambda: ANY(poise.Pose)(ARM, ARM.rest, degrees=True), PoiseError, "type q=np.deg2rad(q)"),
-    (lambda: ANY(poise.Pose)(degrees=True), PoiseError, "type q=np.deg2rad(q)"),
     (lambda: ANY(poise.save)(poise.Pose(ARM)), PoiseError, "save(thing, path) needs all of these values"),
     (lambda: ANY(poise.Transform)(1, 2, 3), PoiseError, "type Transform(None, (1, 2, 3))"),
     (lambda: ANY(poise.Rotation)(0, 0, 90), PoiseError, "type Rotation.from_euler('XYZ', np.deg2rad((0, 0, 90)))"),
     (lambda: poise.motion.edit(ANY({0: REACH}), ANY(HUMAN)), InvalidValue, "edit(motion, {frame: goals})"),
+    (
+        lambda: ANY(poise.load_motion)("q.csv", ARM),
+        PoiseError,
+        "options by name: scale=..., up=..., clip=..., model=...",
+    ),
+    (lambda: ANY(poise.load_motion)("walk.bvh", fps=60), PoiseError, "type motion.resampled(fps)"),
+    (lambda: poise.load("https://a.b/robot.urdf"), FormatError, "download the file with its meshes"),
+    (lambda: poise.solve(ARM, NAME), InvalidValue, "such as Reach('panda', (x, y, z))"),
+    (lambda: poise.solve(ARM, REACH, ANY("random")), InvalidValue, "type model.random(rng)"),
+    (lambda: poise.solve(ARM, REACH).errors["hand"], PoiseError, "There are: 'panda_hand_tcp'"),
+    (lambda: poise.motion.contacts(NAME), InvalidValue, "type: poise.load_motion('panda')"),
+    (lambda: ANY(poise.Motion(ARM, [ARM.rest], 30))["hand"], InvalidValue, "type motion.positions('hand')"),
+    (lambda: poise.show(ARM, ANY(5)), InvalidValue, "a path must be a string or a pathlib.Path, not 5"),
+    (lambda: poise.show(ANY(ARM.rest), "x.html"), InvalidValue, "Pose(model, q)"),
 ]
 
 
@@ -177,6 +170,9 @@ def test_a_film_for_a_picture(tmp_path: Path, name: str) -> None:
     [
         *[("IK", "poise.solve(model, goals)"), ("Studio", "poise.studio.Studio(thing)"), ("load_bvh", "poise.load_mo")],
         *[("Model.q", "model.rest"), ("Model.solve", "poise.solve(model, goals)"), ("Rotation.from_quat", "Rotation.")],
+        *[("Solution.success", "solution.reached"), ("Solution.plot", "poise.plot("), ("Pose.__getitem__", "pose.pos")],
+        *[("Model.dof", "model.nv"), ("Model.limits", "model.lower")],
+        *[("Transform.__mul__", "T_a_b @ T_b_c"), ("ModelBuilder.add_link", "builder.add_joint(name")],
     ],
 )
 def test_a_name_of_another_library_is_answered_with_ours(name: str, typed: str) -> None:
@@ -218,12 +214,10 @@ SHELL = [
     ("solve panda --reach panda_hand_tcp 1 2 3 --restarts many", "--restarts is 'many'"),
     ("solve panda", "no goal is given. Type: poise solve"),
     ("info x.fbx", "import it in Blender (File > Import), and write a .glb"),
-    ("studio x.fbx --no-open", "import it in Blender (File > Import), and write a .glb"),
     ("info x.obj", "That is a mesh without joints: name it in a URDF or MJCF"),
     ("info q.csv", "does not say which body it is for: give --model robot.urdf"),
-    ("studio q.csv --no-open", "does not say which body it is for: give --model robot.urdf"),
-    ("info walk.bvh --scale cm", "--scale is 'cm'; it must be a positive number"),
-    ("info walk.bvh --scale cm", "For cm type --scale 0.01"),
+    ("convert walk.bvh walk.bvh", "is read; write to another file, such as walk_new.bvh"),
+    ("info walk.bvh --scale cm", "(metres per unit) or 'auto'. For cm type --scale 0.01"),
     ("info walk.bvh --up x", "--up is 'x'; it must be 'y', 'z'"),
     ("info walk.bvh --clip run", "contains one clip; leave --clip out"),
     ("convert walk.bvh x.fbx", "Write a .glb, import it in Blender"),
@@ -231,17 +225,14 @@ SHELL = [
     ("convert walk.bvh q.csv --keep", "replace it by leaving out --keep"),
     ("convert walk.bvh a.csv --like a.glb", "--like puts a pose or motion into a glTF character"),
     ("race --out race.txt", "write a page or picture (.html"),
-    ("race --out nowhere/race.png", "there is no folder"),
     ("retarget . humanoid --out g1.csv", "give a folder, such as --out g1/"),
     ("retarget walk.bvh humanoid --out a.txt", "Formats for a motion: BVH (.bvh)"),
     ("retarget walk.bvh humanoid --out a.csv --style unitre", "--style is 'unitre'; it must be one of"),
     ("retarget walk.bvh humanoid --out a.npz --style unitree", "--style unitree is written to .csv"),
     ("retarget humanoid walk.bvh --out a.csv", "is a built-in body, which has no motion"),
-    ("retarget walk.bvh humanoid --out a.csv --save-mapping no/m.json", "there is no folder"),
     ("lock walk.bvh --out locked.png", "Formats for a motion: BVH (.bvh)"),
     ("quality .", "is a folder; name a file inside it: 'q.csv', 'walk.bvh'"),
     ("map panda --out map.png", "suffix .npz; --picture draws it"),
-    ("map panda --out map.npz --picture map.txt", "write a page or picture (.html"),
     ("demo --out q.csv", "is a file; give a folder"),
     ("info q.csv --model panda", "after the joints, or give another body: --model robot.urdf"),
     ("retarget walk.bvh panda --out a.csv", "Choose another body, or give --mapping mapping.json"),
@@ -250,13 +241,26 @@ SHELL = [
     ("retarget walk.bvh", "Type for example: poise retarget dance.bvh g1.xml"),
     ("retarget walk.bvh humanoid", "Missing option '--out' / '-o'. Type for example: poise retarget"),
     ("info walk.bvh q.csv", "(q.csv). Type for example: poise info robot.urdf"),
-    ("info walk.bvh --clp 1", "Type for example: poise info robot.urdf"),
     ("inof walk.bvh", "Type one of: demo, studio, solve, info"),
     ("job rnu job.json", "Type one of: run, show"),
+    ("walk.bvh", "Type poise studio walk.bvh, or poise info walk.bvh"),
+    ("help", "Type poise --help"),
+    ("info walk.zip", "Unpack it, and name the file inside"),
+    ("info a.srdf", "An SRDF belongs to a URDF: load that one"),
+    ("info empty.urdf", "Was it copied or downloaded completely?"),
+    ("info cut.bvh", "Is the file complete?"),
+    ("quality empty", "is an empty folder"),
+    ("job show empty", "Name the JSON file of a poise job"),
     ("info walk.glb --clip run", ". Give a name or a number, such as --clip 0"),
-    ("info walk.glb --clip 7", ". Give a name or a number, such as --clip 0"),
+    ("convert walk.bvh x.mp4", "type in Python: poise.plot(poise.load_motion('walk.bvh'), 'x.mp4')"),
     ("convert walk.bvh x.png", "type poise solve --out x.png; for a view of the file, poise studio walk.bvh"),
 ]
+
+
+FILES = {
+    **dict.fromkeys(("x.fbx", "x.obj"), b"Kaydara FBX Binary"),
+    **{"walk.zip": b"PK", "empty.urdf": b"", "a.srdf": b"<robot name='a'/>", "cut.bvh": b"HIERARCHY\nROOT Hips\n{\n"},
+}
 
 
 @pytest.mark.parametrize(("typed_words", "fragment"), SHELL)
@@ -269,8 +273,10 @@ def test_a_mistake_in_the_shell_is_one_line_and_code_2(
     Path("q.csv").write_text("a,b\n1,2\n", "utf-8")
     if "walk.glb" in words:
         poise.save(poise.load_motion("walk.bvh"), "walk.glb")
-    for name in set(words) & {"x.fbx", "x.obj"}:
-        Path(name).write_bytes(b"Kaydara FBX Binary")
+    for name in set(words) & FILES.keys():
+        Path(name).write_bytes(FILES[name])
+    if "empty" in words:
+        Path("empty").mkdir()
     there = sorted(Path().iterdir())
     shown = run_poise(*words)
     assert shown.exit_code == 2, shown.output
@@ -287,7 +293,7 @@ def test_numbers_that_look_like_degrees_or_millimetres_are_reported() -> None:
         poise.Pose(ARM).replace({"panda_joint1": 90})
     why = poise.solve(ARM, Reach("panda_hand_tcp", (400, 0, 300))).why()
     assert "Relax first: give the target in metres: divide millimetres by 1000." in why
-    assert "closer" not in why
+    assert not re.search("closer|tolerance", why)
 
 
 def test_a_solver_waits_for_the_targets_of_its_goals() -> None:
@@ -302,11 +308,11 @@ def test_a_solver_waits_for_the_targets_of_its_goals() -> None:
         assert waiting.solve(found.q).reached, "a target is kept"
 
 
-@pytest.mark.parametrize("kind", [Box, Capsule])
+@pytest.mark.parametrize("kind", [Box, Capsule, ConvexMesh, HalfSpace, HeightMap])
 def test_help_shows_typed_signatures(kind: type) -> None:
     given = inspect.signature(kind).parameters
     assert not {"given", "named"} & set(given)
-    assert all(each.annotation is not each.empty for each in given.values())
+    assert not {inspect.Parameter.empty, "Any"} & {each.annotation for each in given.values()}
 
 
 def test_poses_go_between_the_studio_and_the_shell(tmp_path: Path) -> None:

@@ -1,14 +1,12 @@
 """The rooms of the native code: what a file includes lies in its own room or below it."""
 
-from __future__ import annotations
-
 import re
 
 from paths import KERNELS, NATIVE
 
 ROOMS = ("bind", "wasm", "gpu", "run", "memory", "kernels")  # above first; what is deeper inside run/ belongs to it
 KERNEL_ROOMS = ("strict", "methods", "loop", "limits", "problem", "goals", "body", "closed", "algebra", "portable.h")
-BESIDE = {"strict"}  # the strict step is separate from the methods: no method includes it, and it includes none
+SEPARATE = {"strict"}  # the strict step is separate from the methods: no method includes it, and it includes none
 GENERATED = {"levels.h"}  # by CMake
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 FILES = sorted(path for path in NATIVE.rglob("*") if path.suffix in {".h", ".cpp"})
@@ -38,7 +36,7 @@ def test_kernels_include_what_is_below_them() -> None:
     assert len(inside) > 40
     assert {room for pair in inside for room in pair} <= set(KERNEL_ROOMS), "give a new room its place"
     assert [pair for pair in inside if rank[pair[0]] > rank[pair[1]]] == []
-    assert [pair for pair in inside if pair[0] in BESIDE and pair[1] == "methods"] == []
+    assert [pair for pair in inside if pair[0] in SEPARATE and pair[1] == "methods"] == []
 
 
 def test_python_is_known_behind_the_door_only() -> None:

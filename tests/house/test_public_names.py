@@ -1,7 +1,5 @@
 """Public is a short written list. To make a name public, write it here too, and in the changelog."""
 
-from __future__ import annotations
-
 import importlib
 import types
 from importlib.metadata import version
@@ -25,7 +23,7 @@ NAMES = {
         "show",
         "roles",
     ),
-    *("retarget", "Mapping", "reach_map", "base_map", "ReachMap", "Object", "Grasp"),
+    *("retarget", "hand_points", "Mapping", "reach_map", "base_map", "ReachMap", "Object", "Grasp"),
 }
 ROOMS = {
     *(

@@ -1,7 +1,5 @@
 """Packages stay small and use the public members of each other; every class has a name of its own."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict
@@ -16,7 +14,7 @@ from source_trees import read_nodes, read_trees
 
 MOST_FILES = 20  # of a package, without its subpackages
 SHELVES = {"goals", "methods", "textbook", "cli"}  # one entry a file
-FIELD_TERMS = {"closed", "coupled", "mapping", "quadruped", "retargeting", "speed"}  # terms of the field, public names
+FIELD_TERMS = {"closed", "coupled", "dex_retargeting", "mapping", "quadruped", "retargeting", "speed"}  # public names
 
 
 def test_no_package_has_too_many_files() -> None:

@@ -1,7 +1,5 @@
 """Limits speak for themselves, in answers and over time: rows, closures, braking, speeds of files."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -236,8 +234,7 @@ def test_batches_and_steps_hold_it_too(tmp_path: Path) -> None:
         q = solver.step(q, 0.02).q
         assert measure_opening(model, q) < 1e-7
     assert solver.copy().solve().reached
-    again = [poise.solve(model, Reach("rod", target)).reached for target in wanted]  # the cached problem
-    assert all(again)
+    assert all(poise.solve(model, Reach("rod", target)).reached for target in wanted)  # the cached problem
 
 
 @pytest.mark.slow
@@ -264,8 +261,7 @@ def test_edits_keep_it_and_parts_without_it_say_so(tmp_path: Path) -> None:
     assert part.closures == ()
     assert any("rod" in note and "open" in note for note in part.notes)
     rigid = model.locked(dict.fromkeys("abcd", 0.0))
-    free = replace(rigid.closures[0])
-    assert free == model.closures[0]
+    assert replace(rigid.closures[0]) == model.closures[0]
     arm = poise.ModelBuilder("arm").add_joint("x", None, "revolute", lower=-1, upper=1)
     arm.add_frame("one", "x").add_frame("two", "x").add_closure("one", "two")  # on one rigid part: nothing to hold
     assert poise.solve(arm.build(), Reach("one", (0, 0, 0))).reached

@@ -1,7 +1,5 @@
 """What docs/limits.md calls exact: a test for each statement, measured in NumPy (limit_oracle.py)."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -374,17 +372,3 @@ def test_what_is_too_fast_slows_down_as_fast_as_it_may(panda: poise.Model) -> No
                 assert abs(before[joint]) - abs(solution.velocity[joint]) == pytest.approx(0.2, abs=1e-12)
         before = solution.velocity
     assert np.abs(before).max() <= 0.5 * (1 + 1e-12)
-
-
-# ------------------------------------------------------------------------------------------------ inside the solve
-
-
-def test_limits_hold_inside_the_solve_and_not_by_clamping_after(panda: poise.Model) -> None:
-    """Inside the solve the other joints make up for one that may not go on; clamping afterwards leaves that."""
-    rng, better = np.random.default_rng(11), 0
-    for _ in range(30):
-        T = panda.fk(panda.random(rng), TIP)
-        inside = poise.solve(panda, Reach(TIP, T))
-        after = panda.clamp(poise.solve(panda, Reach(TIP, T), limit_handling="off").q)
-        better += inside.reached and float(np.linalg.norm(panda.fk(after, TIP) - T)) > 1e-2
-    assert better >= 5

@@ -1,7 +1,5 @@
 """Errors of a model and its builder, each with its own message, and hostile arrays in every argument."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -49,7 +47,7 @@ JOINTS: list[tuple[dict[str, Any], type[PoiseError], str]] = [
     ({"axis": (0, NAN, 0)}, InvalidValue, "axis is [0.0, nan, 0.0]; every number must be finite"),
     ({"axis": (0, INF, 0)}, InvalidValue, "every number must be finite"),
     ({"axis": (0, 1)}, ShapeMismatch, "axis has shape (2,); it must be 3 numbers"),
-    ({"axis": "z"}, InvalidValue, "axis must be 3 numbers, not 'z'"),
+    ({"axis": "z"}, InvalidValue, "axis must be 3 numbers, not 'z'; type"),
     ({"axis": np.array([1j, 0, 0])}, InvalidValue, "axis must be 3 numbers"),
     ({"kind": "fixed", "axis": (0, 0, 1)}, InvalidValue, "a fixed joint has no axis"),
     ({"kind": "ball", "axis": (0, 0, 1)}, InvalidValue, "a ball joint has no axis"),

@@ -1,7 +1,5 @@
 """The built-in bodies: what all of them promise, then what the figures promise."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import pairwise
@@ -21,6 +19,7 @@ SIZES = {
     "tree30": (39, 30),
     "humanoid": (53, 52),
     "hand": (24, 24),
+    "hand_l": (24, 24),
     "quadruped": (42, 41),
     "panda": (7, 7),
     "ur5e": (6, 6),

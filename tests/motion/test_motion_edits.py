@@ -109,8 +109,7 @@ def test_smoothing_keeps_a_steady_turn_and_its_ends():
 
 
 def test_a_clip_cut_with_an_overlap_is_joined_again(clip):
-    joined = clip[:40].joined(clip[31:], blend=0.3)
-    assert far(joined, clip) < CLOSE
+    assert far(clip[:40].joined(clip[31:], blend=0.3), clip) < CLOSE
 
 
 @pytest.mark.parametrize("name", ["humanoid", "quadruped"])
@@ -164,8 +163,7 @@ def test_a_bvh_that_jumps_by_whole_turns_does_not_spin():
     q[:, model.joint("spine").q] = rotations.to_euler("ZXY")
     clip = Motion(model, q, 30.0)
     assert np.abs(np.diff(q, axis=0)).max() > 3.0  # it does jump
-    rate = np.abs(clip.velocities()).max()
-    assert rate < 30.0
+    assert np.abs(clip.velocities()).max() < 30.0
     coarse, fine = (turn_of_spine(c) for c in (clip, clip.resampled(300.0)))
     assert fine.max() < 0.12 * coarse.max()
     assert far(clip.resampled(60.0).resampled(30.0), clip) < CLOSE
@@ -220,8 +218,10 @@ def test_the_speed_is_that_of_the_walk_and_its_path_comes_back(fps: float, up: s
     assert motion.measure_spot_speed(spot) == pytest.approx(SPEED, rel=0.05)
     again = motion.add_path(spot)
     assert np.abs(again.positions("pelvis") - walk.positions("pelvis")).max() < 0.05
-    assert motion.measure_spot_speed(again) == 0.0
-    assert motion.quality(again).slip_mean < 0.05 * motion.quality(spot).slip_mean
+    before, after = motion.quality(spot), motion.quality(again)
+    assert after.slip_mean < 0.05 * before.slip_mean
+    assert f"walks on the spot at about {before.spot_speed:.1f} m/s" in str(before)
+    assert "on the spot" not in str(after)
 
 
 def test_a_walk_with_its_path_can_be_locked() -> None:

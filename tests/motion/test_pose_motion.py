@@ -170,7 +170,7 @@ def test_a_motion_is_poses_over_time(humanoid: poise.Model) -> None:
     assert motion[3] == Pose(humanoid, q[3])
     assert motion[-1] == Pose(humanoid, q[9])
     assert [pose.q[0] for pose in motion] == [pose.q[0] for pose in map(motion.__getitem__, range(10))]
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match=r"10 is not a frame: give 0 to 9 or round\(t \* motion\.fps\)"):
         motion[10]
     assert repr(motion) == "<Motion of 'humanoid': 10 frames at 25 fps>"
 

@@ -1,5 +1,7 @@
 """Motions carried over onto other bodies: contacts stay exact, ranges hold, directions of bones are kept."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import poise
 from poise import Mapping, Motion
 from poise.errors import FormatError, NameNotFound, PoiseError
 from poise.motion import quality, retarget
+from poise.motion.clips.faults import Fault
 from walks import make_walk, put_skate_in, stands
 
 LIMBS = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"))
@@ -66,6 +69,15 @@ def test_contacts_of_the_source_are_contacts_of_the_result(walk, carried):
             if contact.name == name:
                 held[contact.start : contact.end] = True
         assert (held == stands(name[-1], len(walk), walk.fps)).mean() > 0.9
+
+
+def test_a_bone_that_is_off_is_reported_first_with_its_frame(carried):
+    errors = np.array(carried.bone_errors)
+    errors[1, 7] = 0.6
+    off = replace(carried, bone_errors=errors)
+    assert off.quality.faults[0] == Fault("limbs", 0.6, 7, repr(off.bones[1]))
+    assert off.why().startswith("A bone is off the direction of the source by more than 20.0 degrees in 1 of")
+    assert "off the direction" not in carried.why()
 
 
 @pytest.mark.slow

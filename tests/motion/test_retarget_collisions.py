@@ -17,6 +17,7 @@ from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import Box, Shape
 from poise.motion import quality, retarget
 from poise.motion.clips import clear_lock
+from poise.motion.clips.faults import find_self_curve
 from poise.motion.clips.result import Track
 from poise.motion.contact.ledger import Contacts
 from poise.motion.retargeting.result import describe_collisions
@@ -52,7 +53,7 @@ def test_why_reports_self_collisions_that_quality_measures(share, mode):
     assert ("collides with itself" in message) == bool(share)
     if share:
         found = re.search(
-            r"collides with itself in .* in (\d+) of 24 .*most at frame (\d+) .*'(.*)' and '(.*)' by (.*) mm", message
+            r"collides with itself by .* in (\d+) of 24 .*most at frame (\d+) .*'(.*)' and '(.*)' by (.*) mm", message
         )
         assert found, message
         assert int(found[1]) == pytest.approx(24 * known.collision_share, abs=2.0)
@@ -109,13 +110,21 @@ def overlap(depth: float, scale: float = 1.0) -> Motion:
 
 def describe(motion: Motion, *limits: Clearance, separated: bool = True) -> str:
     track = Track(motion, {}, {}, Contacts((), len(motion), motion.fps, 0.0), limits=limits)
-    return " ".join(describe_collisions(track, separated))
+    found = find_self_curve(motion)
+    assert found is not None
+    return " ".join(describe_collisions(track, separated, found))
+
+
+def test_the_clearest_fault_is_reported_first() -> None:
+    found = quality(overlap(0.02))
+    assert [fault.kind for fault in found.faults] == ["itself", "floor"]
+    assert re.match(r"worst     'hand_l' and 'hand_r' \d\d mm inside each other at frame 0\n", str(found))
 
 
 @pytest.mark.parametrize("scale", [1.0, 10.0])
 def test_collisions_that_separation_accepts_are_not_reported(scale: float) -> None:
     assert describe(overlap(0.002 * scale, scale)) == ""
-    assert "in 3 of 3 (" in describe(overlap(0.005 * scale, scale))
+    assert "in 3 of 3 frames (" in describe(overlap(0.005 * scale, scale))
 
 
 def test_the_advice_fits_the_options() -> None:

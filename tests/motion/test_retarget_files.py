@@ -279,3 +279,14 @@ def test_a_character_on_nodes_that_turn_its_axes_stands_upright_all_the_same(wal
     one, other = (retarget(walk, poise.load(path, base="free")).motion for path in (plain, turned))
     for frame in ("spine_1", "chest", "head", "knee_l", "wrist_r"):
         np.testing.assert_allclose(other.positions(frame), one.positions(frame), atol=5e-3)
+
+
+@pytest.mark.parametrize("mode", ["clip", "online"])
+def test_a_rest_pose_before_a_clip_is_left_out_and_reported(walk: Motion, mode: str) -> None:
+    q = np.array(walk.q)
+    q[:, 3:7] = (0.0, 0.0, 1.0, 0.0)
+    clip = Motion(walk.model, np.concatenate([np.array(walk.model.rest)[None], q]), walk.fps)
+    carried, kept = (retarget(clip, walk.model, mode=mode, keep_rest=keep, touch=False) for keep in (False, True))
+    assert (len(carried.motion), len(kept.motion)) == (len(walk), len(clip))
+    assert ["keep_rest=True" in each.why() for each in (carried, kept)] == [True, False]
+    assert len(retarget(clip, walk.model, contacts=kept.contacts, touch=False).motion) == len(clip) or mode == "online"

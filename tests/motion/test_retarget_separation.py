@@ -21,9 +21,10 @@ from poise.motion.clips.collisions import find_collisions
 from poise.motion.clips.whole_clip import solve_whole
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.problem import planes
+from poise.motion.problem.planes import list_plane_goals
 from poise.motion.retargeting.result import prepare
-from poise.motion.retargeting.separation import limb_correction, planes
-from poise.motion.retargeting.separation.planes import list_plane_goals
+from poise.motion.retargeting.separation import limb_correction
 from poise.spatial import Rotation, Transform
 from walks import make_walk
 

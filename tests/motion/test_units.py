@@ -56,7 +56,7 @@ def test_a_hand_that_is_low_lies_on_the_floor_in_every_unit(unit, height):
     np.testing.assert_allclose(answers[0], answers[1], atol=1e-4)
 
 
-@pytest.mark.parametrize("deep", [0.005, 0.015])
+@pytest.mark.parametrize("deep", [0.005, 0.015, 0.039])
 @pytest.mark.parametrize("scale", [1.0, 50.0])
 def test_what_stands_a_little_below_the_floor_sinks_into_it(deep, scale):
     """A place is no floor: one that is a little lower is deep, and one that is a stair lower is not."""

@@ -29,7 +29,7 @@ template <class S> void draw_unit(S* x) {
 }
 
 struct Figures {
-  double onto = 0, height = 0, distance = 0, slide = 0, twice = 0;
+  double onto = 0, height = 0, distance = 0, slide = 0;
   int broken = 0, checked = 0, odd = 0, missing = 0, worse = 0;
 };
 
@@ -44,6 +44,13 @@ template <class S> S height(const S* h, const S* k, const S* p, S t) {
   return dot(h, x);
 }
 
+template <class S> TwoTurns<S> turn_to_height(const S* h, const S* k, const S* p, S d, S error) {
+  return turns_of(height_line(h, k, p, d, error));
+}
+template <class S> TwoTurns<S> turn_to_distance(const S* k, const S* p, const S* q, S d, S error) {
+  return turns_of(distance_line(k, p, q, d, maximum(d - error, S(real_t<S>(0))), d + error));
+}
+
 template <class S> double note(Figures& f, double worst, S value) {
   const double x = lane_of(absolute(value));
   if (!(x < 1e300)) ++f.odd;
@@ -52,10 +59,9 @@ template <class S> double note(Figures& f, double worst, S value) {
 
 template <class S> void solve_random(Figures& f) {
   using T = real_t<S>;
-  S h[3], k[3], k2[3], p[3], q[3], x[3], y[3];
-  const S t = S(T(3 * noise())), u = S(T(3 * noise())), none = S(T(0));
+  S h[3], k[3], p[3], q[3], x[3], y[3];
+  const S t = S(T(3 * noise())), none = S(T(0));
   draw_unit(k);
-  draw_unit(k2);
   draw(h);
   draw(p);
   draw(q);
@@ -79,20 +85,6 @@ template <class S> void solve_random(Figures& f) {
   for (const Known<S>& one : slide_to_distance(k, p, q, along, none).turn) {
     for (int i = 0; i < 3; ++i) d[i] = p[i] + one.at * k[i] - q[i];
     f.slide = note(f, f.slide, norm(d) - along);
-  }
-  turn_about(k2, u, p, x);
-  turn_about(k, t, x, x);
-  const TwoTurns<S> second = turns_of(second_turn_onto(k, k2, p, x, none, none));
-  const TwoTurns<S> direct = turns_of(direct_first_turn(k, k2, p, x, none, none));
-  for (int side = 0; side < 2; ++side) {
-    const Known<S>& one = second.turn[side];
-    // by the second turn, then by the equation of its own
-    const Known<S> wide{one.at, S(T(side + drawn % 2))};
-    const Known<S> first =
-        first_turn_onto(k, k2, p, x, none, none, wide, direct.turn[side], second.certain & direct.certain);
-    turn_about(k2, one.at, p, y);
-    turn_about(k, first.at, y, y);
-    for (int i = 0; i < 3; ++i) f.twice = note(f, f.twice, x[i] - y[i]);
   }
 }
 
@@ -173,7 +165,7 @@ template <class S> void report(const char* name, int rounds) {
     check_bounds<S>(f);
   }
   for (int i = 0; i < 200; ++i) solve_edges<S>(f);
-  std::printf("residuals_%s %g %g %g %g %g\n", name, f.onto, f.height, f.distance, f.slide, f.twice);
+  std::printf("residuals_%s %g %g %g %g\n", name, f.onto, f.height, f.distance, f.slide);
   std::printf("counts_%s %d %d %d %d %d\n", name, f.broken, f.checked, f.odd, f.missing, f.worse);
 }
 

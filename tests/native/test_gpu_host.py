@@ -1,6 +1,4 @@
-"""The code of a GPU batch: built for the CPU it answers as the CPU does, and it compiles for sm_90 into registers."""
-
-from __future__ import annotations
+"""The code of a GPU batch, built for the CPU, answers as the CPU does."""
 
 import subprocess
 from collections.abc import Callable
@@ -11,87 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import nvrtc
 import poise
+from gpu_problems import ROWS, build_six_joints, draw_mixed, humanoid, make_gaze, panda, prepare, turn_goals
 from native_programs import compile_program, precompile_headers
-from poise.goals import Align, Balance, Goal, LookAt, Orient, Reach, Rest
+from poise.goals import Balance, Goal, Orient, Reach, Rest
 from poise.native import core
-from poise.native.gpu.device import OPTIONS, DeviceProblem
-from poise.native.gpu.passes import DECIDING, PLACING, RESTING, SEARCHING, TEAM_KERNELS, list_kernels, list_places
+from poise.native.gpu.passes import list_places
 from poise.native.gpu.source import coarsen, write_problem
 
 pytestmark = pytest.mark.slow
 
-ROWS = 60
 FINE = (1e-9, 1e-9)  # [m, rad]
 Build = Callable[[poise.Solver, bool], Path]
-
-
-def panda() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
-    model = poise.load("panda")
-    tool = model.frames[-1]
-    targets = model.fk(model.random(np.random.default_rng(0), ROWS), tool)
-    targets[5, 0, 3] = np.nan
-    targets[9, :3, 3] = 30.0
-    return model, [Reach(tool, np.eye(4), tolerance=(1e-4, 1e-3))], {tool: targets}
-
-
-def draw_mixed() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
-    """Transforms of which no pose reaches about half."""
-    model, goals, targets = panda()
-    (tool,) = targets
-    targets[tool][:, :3, 3] += np.random.default_rng(5).normal(scale=0.3, size=(ROWS, 3))
-    return model, goals, targets
-
-
-def build_six_joints() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
-    """Transforms of a six-axis arm, of which some are out of reach; its nearest branches answer most rows."""
-    model = poise.load("ur5e")
-    tool = model.frames[-1]
-    targets = model.fk(model.random(np.random.default_rng(0), ROWS), tool)
-    targets[9, :3, 3] = 30.0
-    targets[10:14, :3, 3] *= 1.5
-    return model, [Reach(tool, np.eye(4), tolerance=(1e-4, 1e-3))], {tool: targets}
-
-
-def humanoid() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
-    model = poise.load("humanoid")
-    names = ("hand_l", "hand_r", "foot_l", "foot_r")
-    bodies = model.integrate(model.rest, np.random.default_rng(1).uniform(-0.2, 0.2, (ROWS, model.nv)))
-    return model, [Reach(n, np.eye(4)) for n in names], {n: model.fk(bodies, n) for n in names}
-
-
-def tree() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
-    model = poise.load("tree30")
-    names = model.frames[-2:]
-    return model, [Reach(n, np.zeros(3)) for n in names], {}
-
-
-def turn_goals() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
-    model = poise.load("iiwa14")
-    tool = model.frames[-1]
-    targets = model.fk(model.random(np.random.default_rng(2), ROWS), tool)[:, :3, :3]
-    return model, [Orient(tool, np.eye(3), axes="xz"), Rest()], {tool: targets}
-
-
-def make_gaze() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
-    """A figure that looks, leans and reaches, also in the coordinates of its own chest."""
-    model = poise.load("humanoid")
-    bodies = model.integrate(model.rest, np.random.default_rng(4).uniform(-0.2, 0.2, (ROWS, model.nv)))
-    chest, hand, eyes = (model.fk(bodies, name) for name in ("chest", "hand_r", "eyes"))
-    targets = {
-        "hand_l": model.fk(bodies, "hand_l")[:, :3, 3],
-        "hand_r": np.linalg.inv(chest) @ hand,
-        "eyes": eyes[:, :3, 3] + 2.0 * eyes[:, :3, 2],
-        "lean": 3.0 * chest[:, :3, 1],  # of any length
-    }
-    goals = [
-        Reach("hand_l", np.zeros(3)),
-        Reach("hand_r", np.eye(4), relative_to="chest"),
-        LookAt("eyes", np.zeros(3), axis="z"),
-        Align("chest", "y", (0, 1, 0), name="lean"),
-    ]
-    return model, goals, targets
 
 
 def rest_goals(make: Callable[[], tuple[poise.Model, list[Goal], dict[str, Any]]]) -> Any:
@@ -118,13 +47,6 @@ PROBLEMS = {
     "turned": turn_goals,
     "gazing": make_gaze,
 }
-
-
-def prepare(model: poise.Model, goals: list[Goal], **options: Any) -> poise.Solver:
-    """A solver with all its proofs, as a batch has it."""
-    solver = poise.Solver(model, goals, **options)
-    solver.problem.complete_proofs()
-    return solver
 
 
 def refine(goal: Any) -> Goal:
@@ -341,55 +263,3 @@ def test_a_team_keeps_a_first_priority_while_a_second_one_misses(build: Build) -
         sum(x[name][:, 0] ** 2 for name in hands) for x in ({k: v[20:30] for k, v in errors.items()}, cpu.errors)
     )
     assert np.median(missed / wanted) < 1.1
-
-
-def compile_kernels(problem: DeviceProblem, goals: int, names: list[str], *options: str) -> dict[str, nvrtc.Resources]:
-    source = problem.source((False,) * (goals + 1), tuple(names))
-    compiled = nvrtc.compile(source, {}, "sm_90", options=[*(x for x in OPTIONS if "std" not in x), *options])
-    assert set(compiled.kernels) == set(names)
-    return compiled.kernels
-
-
-@pytest.mark.nvrtc
-def test_the_branches_of_six_joints_compile_for_a_gpu() -> None:
-    model, goals, _ = build_six_joints()
-    problem = DeviceProblem(prepare(model, goals).problem)
-    names = list_kernels(problem.tables[0])
-    assert set(PLACING) < set(names)
-    assert not set(SEARCHING) & set(names)
-    compile_kernels(problem, len(goals), list(PLACING), "--Ofast-compile=max")
-
-
-@pytest.mark.nvrtc
-@pytest.mark.parametrize("name", ["panda", "tree"])
-def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], None]) -> None:
-    model, goals, _ = {"panda": panda, "tree": tree}[name]()
-    problem = DeviceProblem(prepare(model, goals).problem)
-    names = list_kernels(problem.tables[0])
-    deciding = [kernel for kernel in names if kernel in DECIDING]
-    assert deciding == (list(DECIDING) if name == "panda" else [])
-    if deciding:  # in a tenth of the time; their spills are not looked at
-        compile_kernels(problem, len(goals), deciding, "--Ofast-compile=max")
-    searching = compile_kernels(problem, len(goals), [kernel for kernel in names if kernel not in DECIDING])
-    closing_table(f"batch of {name} for sm_90, NVRTC {nvrtc.version()}", nvrtc.table(searching))
-    spills = {kernel: used.spill_bytes for kernel, used in searching.items()}
-    assert spills["search_few"] == spills["search_hard"] == spills["end_rows"] == 0
-    assert spills["search_rows"] <= (320 if name == "panda" else 0)  # on purpose, see choose_blocks
-    for used in searching.values():
-        assert used.registers <= (168 if name == "panda" else 255)
-        assert used.local_bytes <= 96
-
-
-@pytest.mark.nvrtc
-@pytest.mark.parametrize("balances", [False, True])
-def test_teams_compile_for_a_gpu(balances: bool) -> None:
-    model, goals, _ = make_gaze()
-    goals += [Balance(["foot_l", "foot_r"])] if balances else []
-    assert list_kernels(DeviceProblem(prepare(model, goals).problem).tables[0]) == TEAM_KERNELS
-    problem = DeviceProblem(prepare(model, [*goals, Rest()]).problem)
-    assert list_kernels(problem.tables[0]) == (*TEAM_KERNELS, RESTING)
-    # Of 10 teams in double, shared memory holds 8. Their registers and spills depend on what was compiled before.
-    for name, most, spills in (("search_bodies", 128, 0), (RESTING, 200, 64)):
-        used = compile_kernels(problem, len(goals), [name])[name]
-        assert used.spill_bytes <= (512 if balances else spills)  # by the thread that finds the hull
-        assert used.registers <= most

@@ -1,7 +1,5 @@
 """The canonical subproblems as plain C++ under the sanitizers: random geometry, and where they degenerate."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -23,15 +21,8 @@ def test_no_answer_is_undefined(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scalar", SCALARS)
-def test_every_answer_answers(figures: dict[str, list[float]], scalar: str) -> None:
-    """Residuals of all five; where two answers are nearly one, a turn is known to the root of the rounding only."""
-    assert len(figures[f"residuals_{scalar}"]) == 5
-    assert max(figures[f"residuals_{scalar}"][:4]) < 1e3 * SCALARS[scalar]
-    assert figures[f"residuals_{scalar}"][4] < 10 * SCALARS[scalar] ** 0.5
-
-
-@pytest.mark.parametrize("scalar", SCALARS)
-def test_bounds_hold_and_edges_are_numbers(figures: dict[str, list[float]], scalar: str) -> None:
+def test_answers_answer_bounds_hold_and_edges_are_numbers(figures: dict[str, list[float]], scalar: str) -> None:
+    assert max(figures[f"residuals_{scalar}"]) < 1e3 * SCALARS[scalar]
     broken, checked, odd, missing, worse = figures[f"counts_{scalar}"]
     assert checked == 60000
     assert broken == 0  # a turn that was asked for within the error is within the slack of an answer

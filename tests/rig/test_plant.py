@@ -1,7 +1,5 @@
 """Planted feet: the ball stays exactly, the heel may rise and never sinks; what a body does over them."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Iterator
@@ -162,11 +160,7 @@ def test_a_squat_is_balanced_over_what_is_on_the_ground(name: str) -> None:
     rig = make_rig(name)
     body, up = find_body(rig), rig.model.up_direction
     floor = min(rig.handles.feet[foot].find_ground(rig.q) for foot in rig.state.planted)
-    checked, depths = (
-        0,
-        (0.1, 0.2, 0.3, 0.4) if name == "humanoid" else (0.1, 0.2, 0.3),
-    )  # deeper, it cannot
-    for depth in depths:
+    for depth in (0.1, 0.2, 0.3, 0.4) if name == "humanoid" else (0.1, 0.2, 0.3):  # deeper, it cannot
         for _ in follow(rig, body, np.concatenate([lower(rig, 0.1), np.repeat(lower(rig, 0.1, 2)[1:], 15, axis=0)])):
             pass
         points = [
@@ -177,8 +171,6 @@ def test_a_squat_is_balanced_over_what_is_on_the_ground(name: str) -> None:
         center = float(rig.model.center_of_mass(rig.q) @ ahead)
         along = [float(point @ ahead) for point in ground]
         assert min(along) - 2e-3 < center < max(along) + 2e-3, depth
-        checked += 1
-    assert checked == len(depths)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Rig: pins hold, drags arrive without jumps, released handles return, undo restores every bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -372,8 +370,7 @@ def test_misuse_is_rejected_by_name() -> None:
 
 def test_a_handle_can_be_added_and_dragged() -> None:
     rig = make_pinned_rig()
-    handle = rig.handles.add("fingertip_r", "fingertip_r")
-    assert rig.handles["fingertip_r"] is handle
+    assert rig.handles.add("fingertip_r", "fingertip_r") is rig.handles["fingertip_r"]
     target = np.add(rig.state.transform("fingertip_r").translation, (0.0, 0.2, 0.2))
     for _ in range(10):
         rig.drag("fingertip_r", target)

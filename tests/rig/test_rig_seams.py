@@ -1,7 +1,5 @@
 """What others build on a rig without reaching into it: several handles at once, solvers of their own, one undo step."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -172,9 +170,16 @@ def test_a_foot_without_a_name_for_it_is_one_where_it_stands() -> None:
     assert {handle.name for handle in rig.handles.values() if handle.stands} == {"end_a", "end_b"}
 
 
+def test_a_foot_that_ends_at_its_last_joint_stands_although_it_is_higher() -> None:
+    builder = poise.ModelBuilder("walker").add_joint("base", None, "free", mass=5.0)
+    for side, x, z in (("a", -0.2, -0.8), ("b", 0.0, -0.76), ("c", 0.2, -0.72)):
+        builder.add_joint(f"leg_{side}", "base", "ball", offset=(x, 0.0, 0.0), mass=1.0)
+        builder.add_joint(f"paw_{side}", f"leg_{side}", "ball", offset=(0.0, 0.0, z), mass=0.1)
+    assert Rig(builder.build()).plant() == ("paw_a", "paw_b")
+
+
 def test_a_foot_in_the_air_is_to_stand_on_and_does_not() -> None:
-    model = poise.load("humanoid")
-    rig = Rig(model)
+    rig = Rig(poise.load("humanoid"))
     lifted = rig.state.transform("foot_r").matrix
     lifted[1, 3] += 0.3
     for _ in range(60):

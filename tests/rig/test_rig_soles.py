@@ -1,7 +1,5 @@
 """A foot touches the ground with the same points for everybody: roles, rig, and the motions of a body."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,14 +87,12 @@ def check_points(model: Model) -> int:
 
 @pytest.mark.parametrize("name", BODIES)
 def test_rig_roles_and_motions_know_the_same_contact_points(name: str) -> None:
-    model = BODIES[name]()
-    assert check_points(model) >= (4 if name in ("humanoid", "character") else 12)
+    assert check_points(BODIES[name]()) >= (4 if name in ("humanoid", "character") else 12)
 
 
 @pytest.mark.slow
 def test_a_foot_of_a_mesh_is_known_as_it_is_drawn(tmp_path: Path) -> None:
-    model = make_mesh_robot(tmp_path)
-    assert check_points(model) >= 12
+    assert check_points(make_mesh_robot(tmp_path)) >= 12
 
 
 @pytest.mark.parametrize("name", ["balls", "bars", "box", "seen"])

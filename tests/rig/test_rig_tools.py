@@ -1,7 +1,5 @@
 """Tools keep their rotation when they are dragged; misses have a reason."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -79,8 +77,7 @@ def test_a_machine_is_taken_by_its_hands_and_feet_and_not_by_fingers_and_sensors
     model = walkers.make_machine()
     assert is_machine(model)
     assert set(find_machine_ends(model)) == {"left_foot", "right_foot", "left_wrist_roll", "right_wrist_roll"}
-    plain, scrambled = poise.Rig(model), poise.Rig(walkers.make_machine(scrambled=True))
-    for rig in (plain, scrambled):
+    for rig in map(poise.Rig, (model, walkers.make_machine(scrambled=True))):
         kinds = [(h.kind, h.stands, h.tool) for h in rig.handles.values()]
         assert kinds.count(("end", True, False)) == 2
         assert kinds.count(("end", False, True)) == 2
@@ -88,7 +85,8 @@ def test_a_machine_is_taken_by_its_hands_and_feet_and_not_by_fingers_and_sensors
         assert len(rig.state.standing) == 2
 
 
-def test_sensors_and_wheels_and_the_world_are_not_handles() -> None:
+@pytest.mark.parametrize("jaw", [False, True])
+def test_sensors_and_wheels_and_jaws_and_the_world_are_not_handles(jaw: bool) -> None:
     builder = poise.ModelBuilder("rover")
     builder.add_frame("world", None)
     builder.add_joint("base", "world", "free")
@@ -97,18 +95,14 @@ def test_sensors_and_wheels_and_the_world_are_not_handles() -> None:
         builder.add_joint(f"wheel_{k}", "base", "continuous", offset=place, axis=(0.0, 1.0, 0.0))
     above, offset = "base", (0.0, 0.0, 0.2)
     for k in range(6):
-        builder.add_joint(
-            f"arm_{k}",
-            above,
-            "revolute",
-            offset=offset,
-            axis=np.eye(3)["xyz".index("yzyxyz"[k])],
-            lower=-2.0,
-            upper=2.0,
-        )
+        axis = np.eye(3)["xyz".index("yzyxyz"[k])]
+        builder.add_joint(f"arm_{k}", above, "revolute", offset=offset, axis=axis, lower=-2.0, upper=2.0)
         above, offset = f"arm_{k}", (0.2, 0.0, 0.0)
     builder.add_frame("tool0", above, (0.1, 0.0, 0.0))
     builder.add_frame("camera_link", above, (0.2, 0.0, 0.1))
+    if jaw:
+        builder.add_joint("jaw", above, "revolute", offset=(0.03, 0.0, 0.02), axis=(0, 1, 0), lower=-1.5, upper=0.0)
+        builder.add_frame("jaw_end", "jaw", (0.07, 0.0, -0.02))
     model = builder.build()
     assert find_machine_ends(model) == ["tool0"]
     assert list(poise.Rig(model).handles) == ["tool0", "base"]
@@ -145,8 +139,7 @@ def test_a_pelvis_over_pinned_feet_names_the_ankles_and_what_would_help() -> Non
     (miss,) = rig.misses
     assert miss.handle == "pelvis"
     assert {(stop.part, stop.side, stop.kind) for stop in miss.stops} == {
-        ("ankle", "left", "range"),
-        ("ankle", "right", "range"),
+        ("ankle", s, "range") for s in ("left", "right")
     }
     assert all(stop.degrees is not None and abs(stop.degrees + 25.0) < 1e-9 for stop in miss.stops)
     assert miss.pinned == ("foot_l", "foot_r")

@@ -1,7 +1,5 @@
 """Joints that no goal depends on, started outside their ranges: a batch brings them back as a solve does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +19,7 @@ ROWS = 60
 
 
 def branched(*, ball: bool) -> Model:
-    """An arm that reaches, and beside it branches of every kind of range, which no goal on its tip depends on."""
+    """An arm that reaches, and next to it branches of every kind of range, which no goal on its tip depends on."""
     builder = poise.ModelBuilder("branched")
     builder.add_joint("a", None, "revolute", axis=(0, 0, 1), lower=-2, upper=2)
     builder.add_joint("b", "a", "revolute", offset=(0.4, 0, 0), axis=(0, 1, 0), lower=-2, upper=2)

@@ -1,7 +1,5 @@
 """`complete` of a batch: every answer is listed, or it does not say so."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 
@@ -102,8 +100,8 @@ def test_seven_joints_are_complete_where_every_arc_has_an_answer() -> None:
     for row in range(len(T)):
         answers = poise.solve_all(model, Reach(frame, T[row]), samples=1)
         listed = batch.q[row][batch.reached[row], free]
-        told = all(((listed >= arc.low - 2e-3) & (listed <= arc.high + 2e-3)).any() for arc in answers.arcs)
-        assert not batch.complete[row] or told  # an arc in which no answer lies at all is never overlooked
+        covered = all(((listed >= arc.low - 2e-3) & (listed <= arc.high + 2e-3)).any() for arc in answers.arcs)
+        assert not batch.complete[row] or covered  # an arc in which no answer lies at all is never overlooked
         if not answers.arcs and answers.complete and batch.counts:
             assert batch.complete[row] == (batch.status[row, 0] is poise.Status.UNREACHABLE)
 

@@ -1,7 +1,5 @@
 """Problems that a GPU does not support are rejected, with the unsupported feature."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -116,10 +114,10 @@ SERVED: dict[str, Callable[[], Solver]] = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_not_served_is_named(what: str) -> None:
-    make, told = REFUSED[what]
+    make, message = REFUSED[what]
     with pytest.raises(InvalidValue) as caught:
         check_served(make(), 1)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "numpy arrays" in str(caught.value)
     assert len(str(caught.value)) < 160  # no list of all there is
 

@@ -1,7 +1,5 @@
 """Jobs: the same bytes however they are run or cut into shards."""
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 from pathlib import Path
@@ -66,12 +64,12 @@ def test_the_bytes_are_the_same_for_any_number_of_threads_and_shards(targets: Pa
 def test_what_is_there_is_not_done_again(targets: Path, tmp_path: Path) -> None:
     job, out = make_job(), tmp_path / "out"
     assert job.run(targets, out, shard="1/2").done < 380
-    told: list[tuple[int, int]] = []
-    report = job.run(targets, out, progress=lambda done, rows: told.append((done, rows)))
+    progress: list[tuple[int, int]] = []
+    report = job.run(targets, out, progress=lambda done, rows: progress.append((done, rows)))
     assert report.done + report.skipped == 380
     assert report.skipped > 0
-    assert told[-1] == (380, 380)
-    assert told == sorted(told)
+    assert progress[-1] == (380, 380)
+    assert progress == sorted(progress)
     before = read_bytes(out)
     assert job.run(targets, out).done == 0
     assert read_bytes(out) == before

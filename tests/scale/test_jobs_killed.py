@@ -1,7 +1,5 @@
 """Jobs in processes of their own: killed at any moment, interrupted, and run from the shell."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -209,9 +207,9 @@ def test_the_quality_of_a_library_is_a_table(library: Path) -> None:
 
 def test_the_verb_retarget_takes_a_folder_and_goes_on(library: Path) -> None:
     words = ["retarget", library / "clips", "humanoid", "--out", library / "out", "--suffix", ".npz", "--json"]
-    code, told, said = run_poise(*words, "--threads", "1")
+    code, output, said = run_poise(*words, "--threads", "1")
     assert code == 1, said  # one is broken
-    assert json.loads(told)["counts"] == {"done": 3, "failed": 1}
+    assert json.loads(output)["counts"] == {"done": 3, "failed": 1}
     assert json.loads(run_poise(*words, "--threads", "1")[1])["skipped"] == 3
 
 

@@ -1,7 +1,5 @@
 """Reach maps: what single solves say, place by place; whatever the pieces, the threads and the turn of the base."""
 
-from __future__ import annotations
-
 import signal
 import time
 from pathlib import Path
@@ -265,11 +263,11 @@ def test_progress_is_shown_on_request(capsys, monkeypatch):
     arm = poise.load("ur5e")
     quiet = poise.reach_map(arm, "tool0", **options)
     assert capsys.readouterr().err == ""  # not a terminal
-    told = poise.reach_map(arm, "tool0", progress=True, **options)
+    reported = poise.reach_map(arm, "tool0", progress=True, **options)
     shown = capsys.readouterr().err
     assert " poses, " in shown
     assert shown.endswith("\r")
-    np.testing.assert_array_equal(told.reached, quiet.reached)
+    np.testing.assert_array_equal(reported.reached, quiet.reached)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     poise.reach_map(arm, "tool0", **options)
     assert " poses, " in capsys.readouterr().err

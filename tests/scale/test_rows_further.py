@@ -1,14 +1,12 @@
 """Rows of a batch that are searched further from guesses are what one solve answers, whatever stands still in them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 import poise
 from general_arms import HARD, SIX, calibrate, draw_general, draw_hard
 from poise.arrays import Floats
-from poise.batch import guesses
+from poise.batch import solver
 from poise.goals import Reach
 from poise.reach.distinct import DistinctAnswers, Measure
 from poise.solvers.guess_starts import guess_goals
@@ -105,7 +103,7 @@ def test_rows_on_a_base_that_stands_elsewhere_are_looked_at_once(monkeypatch: py
     model = builder.add_frame("tool", parent, poise.Transform(translation=chain.T[:3, 3] - at)).build()
     q = np.random.default_rng(0).uniform(-1.0, 1.0, (12, model.nq))
     asked: list[int] = []
-    monkeypatch.setattr(guesses, "guess_goals", lambda *given: (asked.append(1), guess_goals(*given))[1])
+    monkeypatch.setattr(solver, "guess_goals", lambda *given: (asked.append(1), guess_goals(*given))[1])
     batch = poise.solve_batch(
         model, GOAL, model.fk(q, "tool"), q * 0.9 + [0.1 * q[0, 0], *([0.0] * 8)], joints=SIX, solutions=4
     )

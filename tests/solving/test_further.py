@@ -1,7 +1,5 @@
 """Searches from guesses keep what every solve keeps: joints that may not move, the clock, the record."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,9 +12,9 @@ import poise
 from general_arms import HARD, SIX, draw_general, draw_hard
 from poise.arrays import Floats
 from poise.goals import Reach, Rest
-from poise.reach import guesses
-from poise.reach.guesses import Guesses
-from poise.solvers import clock, several, table
+from poise.native import core
+from poise.reach.chain_poses import ChainPoses
+from poise.solvers import clock, multiple_solutions, table
 
 SEEDED = 61  # searches of the default method: further ones began at guesses
 
@@ -80,13 +78,12 @@ def test_a_joint_of_the_chain_that_may_not_move_stays_where_it_is(door: Door) ->
 
 def find_miss(seed: int) -> tuple[poise.Model, Floats]:
     """Return an arm with narrow ranges and a transform that only poses outside them have: every guess is searched."""
-    T = draw_general(seed, reach=9.0).fk(np.random.default_rng(seed).uniform(-3.0, 3.0, (20, 6)), "tool")
-    model = draw_general(seed, reach=0.8)
-    for one in T:
-        if len(poise.solve_all(model, make_goal(one)).excluded) >= 4:
-            missed = poise.solve(model, make_goal(one))
-            if missed.status is poise.Status.STALLED:
-                return model, one
+    q = np.random.default_rng(seed).uniform(-3.0, 3.0, (20, 7))
+    model = draw_general(seed, turns=7, reach=0.8)
+    for one in draw_general(seed, turns=7, reach=9.0).fk(q, "tool"):
+        missed = poise.solve(model, make_goal(one))
+        if missed.status is poise.Status.STALLED and missed.searches >= SEEDED + 4:
+            return model, one
     raise AssertionError("no transform is missed with guesses")
 
 
@@ -118,18 +115,20 @@ class Leaps:
 def test_searches_share_one_time_limit_and_none_begins_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     model, T = find_miss(0)
     solver = poise.Solver(model, make_goal(T), time_limit=100.0)
-    heeded: list[float | None] = []
-    heed = poise.Solver._set_time_limit
-    monkeypatch.setattr(poise.Solver, "_set_time_limit", lambda self, left: (heeded.append(left), heed(self, left))[1])
+    limits_set: list[float | None] = []
+    set_limit = poise.Solver._set_time_limit
+    monkeypatch.setattr(
+        poise.Solver, "_set_time_limit", lambda self, left: (limits_set.append(left), set_limit(self, left))[1]
+    )
     assert solver.solve().status is poise.Status.STALLED
     monkeypatch.setattr(clock, "time", Leaps(20.0))
-    heeded.clear()
+    limits_set.clear()
     late = solver.solve()
     assert late.status is poise.Status.OUT_OF_TIME
     assert SEEDED < late.searches < SEEDED + 4
-    assert len(heeded) == late.searches - SEEDED
-    assert all(0.0 < one < 100.0 for one in heeded if one is not None)
-    assert heeded == sorted(heeded, key=lambda left: -(left or 0.0))
+    assert len(limits_set) == late.searches - SEEDED
+    assert all(0.0 < one < 100.0 for one in limits_set if one is not None)
+    assert limits_set == sorted(limits_set, key=lambda left: -(left or 0.0))
     assert late.seconds >= 100.0
 
 
@@ -137,15 +136,15 @@ def test_nothing_is_guessed_when_the_time_is_over(monkeypatch: pytest.MonkeyPatc
     model, T = find_miss(0)
     solver = poise.Solver(model, make_goal(T), time_limit=100.0)
     monkeypatch.setattr(clock, "time", Leaps(200.0))
-    monkeypatch.setattr(Guesses, "find", lambda *_: pytest.fail("it guesses"))
+    monkeypatch.setattr(ChainPoses, "find", lambda *_: pytest.fail("it guesses"))
     assert solver.solve().status is poise.Status.OUT_OF_TIME
     assert poise.solve(model, make_goal(T), time_limit=100.0, solutions=4)[0].status is poise.Status.OUT_OF_TIME
 
 
 def test_a_solver_with_a_time_limit_has_its_guesses_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     _, T = find_miss(0)
-    solver = poise.Solver(draw_general(0, reach=0.8), make_goal(T), time_limit=100.0)
-    monkeypatch.setattr(guesses, "GeneralSix", lambda *_: pytest.fail("it prepares"))
+    solver = poise.Solver(draw_general(0, turns=7, reach=0.8), make_goal(T), time_limit=100.0)
+    monkeypatch.setattr(core, "GeneralChain", lambda *_: pytest.fail("it prepares"))
     assert solver.solve().searches > SEEDED
 
 
@@ -173,18 +172,20 @@ def test_no_solver_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch
 
 def test_several_answers_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     model, T = find_miss(0)
-    heeded: list[float | None] = []
-    heed = poise.Solver._set_time_limit
-    monkeypatch.setattr(poise.Solver, "_set_time_limit", lambda self, left: (heeded.append(left), heed(self, left))[1])
+    limits_set: list[float | None] = []
+    set_limit = poise.Solver._set_time_limit
+    monkeypatch.setattr(
+        poise.Solver, "_set_time_limit", lambda self, left: (limits_set.append(left), set_limit(self, left))[1]
+    )
     monkeypatch.setattr(clock, "time", Leaps(10.0))
     answers = poise.solve(model, make_goal(T), solutions=8, time_limit=100.0)
     assert [one.status for one in answers] == [poise.Status.OUT_OF_TIME]
-    assert 2 <= len(heeded) <= 12
-    assert heeded[0] is not None
-    assert heeded[0] < 100.0
-    assert heeded == sorted(heeded, key=lambda left: -(left or 0.0))
+    assert 2 <= len(limits_set) <= 12
+    assert limits_set[0] is not None
+    assert limits_set[0] < 100.0
+    assert limits_set == sorted(limits_set, key=lambda left: -(left or 0.0))
     # the best of them comes back, with what all of them took
-    assert answers[0].searches == len(heeded)
+    assert answers[0].searches == len(limits_set)
     assert answers[0].steps > answers[0].searches
     assert answers[0].seconds >= 100.0
     plain = poise.solve(model, make_goal(T), restarts=0)
@@ -202,7 +203,7 @@ def test_of_several_misses_the_one_with_the_lowest_cost_comes_back() -> None:
     model = draw_general(4, reach=0.8)
     T = np.array(model.fk(np.zeros(model.nq), "tool"))
     T[:3, 3] *= 2.1
-    explorer = several.Explorer(poise.Solver(model, replace(make_goal(T), tolerance=(0.1, 1e-4))))
+    explorer = multiple_solutions.Explorer(poise.Solver(model, replace(make_goal(T), tolerance=(0.1, 1e-4))))
     misses = [explorer.single.solve(model.random(np.random.default_rng(k))) for k in range(4)]
     costs = [measure_cost(one) for one in misses]
     best = explorer.keep_best(misses, clock.Clock(None))
@@ -214,17 +215,17 @@ def test_a_batch_is_done_when_all_its_searches_are() -> None:
     model, T = find_miss(0)
     reports: list[tuple[int, int]] = []
     searched: list[int] = []
-    find = Guesses.find
+    find = ChainPoses.find
 
-    def watch(self: Guesses, *given: Any) -> Any:
+    def watch(self: ChainPoses, *given: Any) -> Any:
         searched.append(len(reports))
         assert all(done < rows for done, rows in reports)
         return find(self, *given)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Guesses, "find", watch)
+        patch.setattr(ChainPoses, "find", watch)
         poise.solve_batch(model, make_goal(T), np.tile(T, (3, 1, 1)), progress=lambda *x: reports.append(x))
-    assert len(searched) == 1
+    assert len(searched) == 3
     assert reports[-1] == (3, 3)
     assert reports.count((3, 3)) == 1
 

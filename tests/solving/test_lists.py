@@ -1,7 +1,5 @@
 """Lists of answers: what they cost, that they start with the nearest, units of length, two links."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any
@@ -15,6 +13,7 @@ from family_arms import KINDS, draw_arm
 from poise import ModelBuilder
 from poise.answers import complete_list, lazy_poses
 from poise.goals import Reach
+from poise.limits import Clearance, Sphere
 from poise.model import Model
 from poise.model.family import TWO_LINKS
 from poise.models.dh import add_links
@@ -104,10 +103,24 @@ def test_poses_are_read_without_a_solve_each(name, frame, monkeypatch) -> None:
 def test_another_target_of_a_problem_closes_no_goal_again(name, frame, monkeypatch) -> None:
     model = poise.load(name)
     first = poise.solve_all(model, Reach(frame, draw_target(model, frame, 8)))
-    for what in ("find_closed_form", "find_guesses", "find_freedom", "fixes_the_frame"):
+    for what in ("find_poses", "find_freedom", "fixes_the_frame"):
         monkeypatch.setattr(complete_list, what, None)
     monkeypatch.setattr(Solver, "_prepare", None) if len(first) else None
     assert len(poise.solve_all(model, Reach(frame, draw_target(model, frame, 9)), samples=3))
+
+
+@pytest.mark.parametrize(("name", "frame"), ARMS.items())
+def test_limits_leave_the_poses_that_are_clear(name, frame) -> None:
+    model, limit, dropped = poise.load(name), Clearance(world=[Sphere((0.3, 0.2, 0.4), 0.2)]), 0
+    for seed in range(6):
+        goal = Reach(frame, draw_target(model, frame, seed))
+        every = poise.solve_all(model, goal)
+        clear = pickle.loads(pickle.dumps(poise.solve_all(model, goal, limits=limit)))
+        assert clear.q.tolist() == every.q[limit.measure_gap(model, every.q) >= 0.0].tolist()
+        assert clear.complete == (every.complete and not (every.family.free and len(every)))
+        assert len(clear) or not len(every) or "keeps the limits" in clear.why()
+        dropped += len(every) - len(clear)
+    assert dropped
 
 
 def test_the_poses_of_a_list_are_one_array_and_no_solution_is_made_before_it_is_read(monkeypatch) -> None:

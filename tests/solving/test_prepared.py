@@ -1,7 +1,5 @@
 """Problems that are prepared once: what is cached, options and their defaults, rows of arms in a batch."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 import re
@@ -21,7 +19,7 @@ from poise.goals import Custom, Distance, Goal, LookAt, Orient, Reach, Rest
 from poise.goals.goal import GoalRows
 from poise.models.panda import panda
 from poise.solvers.options import Options, SolveOptions
-from poise.solvers.ready import MOST_READY, READY, describe, identify
+from poise.solvers.problem_cache import MOST_READY, READY, describe, identify
 
 
 def test_a_body_loaded_twice_is_not_compared_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:

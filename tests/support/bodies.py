@@ -145,7 +145,7 @@ def random_path(rng: np.random.Generator) -> poise.model.Path:
     follow, straight = bool(rng.random() < 0.7), bool(rng.random() < 0.3)
     forward = random_axis(rng)
     if straight:
-        return poise.model.Path(points, "polyline", closed, follow, forward, corner=0.05)
+        return poise.model.Path(points, "polyline", closed, follow, forward, corner=0.02)
     return poise.model.Path(points, "spline", closed, follow, forward)
 
 

@@ -1,7 +1,5 @@
 """A body on wheels with two arms and no legs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import poise
@@ -13,8 +11,7 @@ def make_cart() -> poise.Model:
     builder.add_joint("base", None, "free", offset=(0.0, 0.0, 0.2))
     builder.add_joint("lift", "base", "prismatic", offset=(0.0, 0.0, 0.6), axis=(0, 0, 1), lower=0.0, upper=0.3)
     for side, sign in (("left", 1.0), ("right", -1.0)):
-        wheel = (0.0, sign * 0.2, -0.1)
-        builder.add_joint(f"{side}_wheel", "base", "continuous", offset=wheel, axis=(0, 1, 0), mass=1.0)
+        builder.add_joint(f"{side}_wheel", "base", "continuous", offset=(0, sign * 0.2, -0.1), axis=(0, 1, 0), mass=1.0)
         above, places = "lift", ((0.0, sign * 0.2, 0.4), (0.0, 0.0, 0.0), (0.0, 0.0, -0.1), (0.0, 0.0, -0.2))
         for k, at in enumerate((*places, (0.0, 0.0, -0.25))):
             axis = np.eye(3)[(1, 0, 2, 1, 0)[k]]

@@ -1,7 +1,5 @@
 """Bodies and clips in which every name tries to run a script in the page that shows it."""
 
-from __future__ import annotations
-
 import itertools
 from html.parser import HTMLParser
 from pathlib import Path
@@ -91,7 +89,7 @@ def use_every_tab(studio: Any) -> None:
         panel.select(0, handle)
         panel.learn.begin_walk()
         panel.learn.on_step()
-        panel.pose.freeze(frozenset(panel.pose.list_joints()))
+        panel.pose.freeze(frozenset(panel.pose.joint.options))
     panel.pose.freeze(frozenset())
     if studio.session.player.motion is None:
         miss(studio, handles[-1])

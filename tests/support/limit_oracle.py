@@ -3,8 +3,6 @@
 Positive numbers are violations (radians; metres over the body's length); zero or less means satisfied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Any
@@ -86,8 +84,8 @@ def cylinder_distance(cylinder: Cylinder, points: Floats) -> Floats:
     axis = (end - start) / np.linalg.norm(end - start)
     off = points - (start + end) / 2
     along = off @ axis
-    beside = np.linalg.norm(off - along[..., None] * axis, axis=-1) - cylinder.radius
-    over = np.stack([beside, np.abs(along) - cylinder.length / 2], axis=-1)
+    outside = np.linalg.norm(off - along[..., None] * axis, axis=-1) - cylinder.radius
+    over = np.stack([outside, np.abs(along) - cylinder.length / 2], axis=-1)
     return np.asarray(np.linalg.norm(np.maximum(over, 0.0), axis=-1) + np.minimum(over.max(axis=-1), 0.0))
 
 

@@ -1,7 +1,6 @@
 """The studio in a browser window, for tests: positions on the screen, and mouse drags."""
 
-from __future__ import annotations
-
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +12,6 @@ import poise
 SIZE = {"width": 780, "height": 460}
 PATIENCE = 120.0  # [s], on two shared cores
 COARSE = 0.4  # device pixels per window pixel: without a graphics card they take most of the time
-
-
 OFFSETS = ((0, 0), (0, -4), (0, 4), (-3, 0), (3, 0))  # [pixels] of repeated clicks
 
 
@@ -140,6 +137,25 @@ def still(studio: Any, page: Any) -> None:
 
 
 def choose(page: Any, label: str, option: str) -> None:
-    """Choose an entry in a list of the panel."""
-    page.get_by_label(label, exact=True).first.click()
-    page.get_by_role("option", name=option, exact=True).click()
+    """Choose an entry in a list of the panel; open the list again if the panel was drawn anew and closed it."""
+    from playwright.sync_api import TimeoutError as NotThere
+
+    entry = page.get_by_role("option", name=option, exact=True)
+    for _ in range(12):
+        page.get_by_label(label, exact=True).first.click()
+        with contextlib.suppress(NotThere):
+            entry.click(timeout=1e3 * PATIENCE / 12)
+            return
+    raise AssertionError(f"the list {label} never showed {option}")
+
+
+def download(page: Any, name: str) -> Any:
+    """Press a button of the panel until a file comes: on a busy machine it may move away under a click."""
+    from playwright.sync_api import TimeoutError as NotThere
+
+    for _ in range(8):
+        with contextlib.suppress(NotThere):
+            with page.expect_download(timeout=1e3 * PATIENCE / 8) as started:
+                page.get_by_role("button", name=name, exact=True).last.click()
+            return started.value
+    raise AssertionError(f"{name} sent no file")
