@@ -14,8 +14,6 @@ memory  a job of so many rows is started on files of a million (ten of their own
         of them is run; the largest resident memory of its process is printed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -202,13 +200,13 @@ def measure_memory(given: Namespace, folder: Path) -> bool:
     poise.save(make_job(), folder / "job.json")
     command = [sys.executable, "-c", RUN, folder / "job.json", folder / "in", folder / "out", f"0/{rows // run}"]
     done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-    told = json.loads(done.stdout.splitlines()[-1])
+    found = json.loads(done.stdout.splitlines()[-1])
     print(
-        f"a job of {rows:,} rows begins after {told['start']:.1f} s; {told['done']:,} of them in "
-        f"{told['seconds']:.0f} s ({told['done'] / told['seconds']:,.0f} a second), {told['left']:,} left; resident "
-        f"memory {told['peak']:.2f} GB at most"
+        f"a job of {rows:,} rows begins after {found['start']:.1f} s; {found['done']:,} of them in "
+        f"{found['seconds']:.0f} s ({found['done'] / found['seconds']:,.0f} a second), {found['left']:,} left; at most "
+        f"{found['peak']:.2f} GB of memory"
     )
-    return told["done"] == run and told["peak"] < 2.0
+    return found["done"] == run and found["peak"] < 2.0
 
 
 def measure_in_folder(work: Callable[[Namespace, Path], bool], given: Namespace) -> bool:

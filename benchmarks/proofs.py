@@ -14,8 +14,6 @@ complete  a dense numeric search must find no pose that a complete list lacks, i
           shared/complete_lists.py. Exits with 1 if a pose is missing.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from argparse import Namespace
@@ -95,7 +93,7 @@ def measure_decisions(model: poise.Model, rows: int, proofs: int) -> list[Any]:
 
 def count_proved(decided: Any) -> int:
     """Return the number of targets that are proved out of reach."""
-    return int((decided["verdict"] == PROVED).sum())
+    return int((np.array(decided) == PROVED).sum())
 
 
 # ------------------------------------------------------------------------------------------------ false proofs

@@ -12,8 +12,6 @@ Each file is opened in a studio (without a browser), in a separate process with 
 The results are written to `table.md` and `table.json`, the pictures to `sheet_*.png`, 30 per sheet.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -45,20 +43,20 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="the folder of the files; subfolders are searched")
     parser.add_argument("--out", type=Path, default=Path("build/gallery"), help="the folder for the sheets")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    told = parser.parse_args()
-    if told.serve:
+    options = parser.parse_args()
+    if options.serve:
         serve()
         return
-    told.out.mkdir(parents=True, exist_ok=True)
+    options.out.mkdir(parents=True, exist_ok=True)
     rows, worker = [], Worker()
-    for k, path in enumerate(find_files(told.folder)):
-        row = worker.ask(path, told.out / f"{k:03d}.png")
-        rows.append({"file": str(path.relative_to(told.folder)), "picture": f"{k:03d}.png", **row})
+    for k, path in enumerate(find_files(options.folder)):
+        row = worker.ask(path, options.out / f"{k:03d}.png")
+        rows.append({"file": str(path.relative_to(options.folder)), "picture": f"{k:03d}.png", **row})
         marks = " ".join(f"{name} {'yes' if row.get(name) else 'NO'}" for name in QUESTIONS)
         print(f"{rows[-1]['file']}: {marks}  {row.get('look', '')}  {row.get('problem', '')}", flush=True)
-    (told.out / "table.json").write_text(json.dumps(rows, indent=1), "utf-8")
-    (told.out / "table.md").write_text(write_table(rows), "utf-8")
-    draw_sheets(rows, told.out)
+    (options.out / "table.json").write_text(json.dumps(rows, indent=1), "utf-8")
+    (options.out / "table.md").write_text(write_table(rows), "utf-8")
+    draw_sheets(rows, options.out)
     print(count_words(rows))
     if worker.process is not None:
         worker.process.kill()

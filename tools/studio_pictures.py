@@ -1,7 +1,5 @@
 """Take the pictures of docs/studio.md: `python tools/studio_pictures.py`, with Playwright and Chromium installed."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import sys
@@ -12,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
+from playwright.sync_api import sync_playwright
 
+import poise
 from poise.studio import Studio
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
@@ -38,21 +39,26 @@ def ask(studio: Studio, targets: Mapping[str, tuple[float, float, float]], *, ho
 def look(page: Any) -> Any:
     """Return the pixels of a window."""
     page.wait_for_timeout(5000)  # software rendering is slow
-    from PIL import Image
-
     return Image.open(io.BytesIO(page.screenshot(timeout=SLOW))).convert("RGB")
 
 
 def write(pixels: Any, name: str) -> None:
     """Write one picture."""
-    path = PICTURES / f"{name}.jpg"
-    pixels.save(path, quality=52, optimize=True, progressive=True)
-    print(f"wrote {path.name}")
+    pixels.save(PICTURES / f"{name}.jpg", quality=52, optimize=True, progressive=True)
+    print(f"wrote {name}.jpg")
 
 
 def shoot(page: Any, name: str) -> None:
     """Take one picture."""
     write(look(page), name)
+
+
+def shoot_page(page: Any) -> None:
+    """Take a picture of a page that solves, with a target that is out of reach."""
+    page.set_viewport_size({"width": 800, "height": 600})
+    page.set_content(poise.show(poise.load("ur5e"), drag=True, browser=False).html)
+    page.locator(".handle").drag_to(page.locator("body"), target_position={"x": 24, "y": 70}, timeout=SLOW)
+    shoot(page, "page")
 
 
 def wait(true: Any, seconds: float = 300.0) -> None:
@@ -76,8 +82,6 @@ def show_tab(page: Any, url: str, name: str) -> None:
 @contextmanager
 def open_window(height: int) -> Iterator[Any]:
     """Open a window of a browser."""
-    from playwright.sync_api import sync_playwright
-
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         yield browser.new_page(viewport={"width": 1120, "height": height})
@@ -134,26 +138,22 @@ def shoot_style(page: Any) -> None:
         picture = look(page)
         width, height = picture.size
         body, panel = int(0.23 * width), int(0.66 * width)
-        left = panel // 2 - body // 2
         out = picture.resize((2 * body + width - panel, height))
         for pixels, x in ((picture, 0), (styled, body)):
-            out.paste(pixels.crop((left, 0, left + body, height)), (x, 0))
+            out.paste(pixels.crop(((panel - body) // 2, 0, (panel + body) // 2, height)), (x, 0))
         out.paste(picture.crop((panel, 0, width, height)), (2 * body, 0))
         write(out, "studio_style")
 
 
-def shoot_clips() -> None:
-    """Take the pictures of clips."""
+def main() -> None:
+    """Take all pictures; with `clips`, only those of clips."""
     with open_window(860) as page:
         for take in (shoot_timeline, shoot_carry, shoot_style):
             take(page)
-
-
-def main() -> None:
-    """Take all pictures; with `clips`, only those of clips."""
-    shoot_clips()
     if "clips" in sys.argv[1:]:
         return
+    with open_window(600) as page:
+        shoot_page(page)
     with Studio("humanoid", port=18200) as studio, open_window(720) as page:
         show_tab(page, studio.url, "Pose")
         viewer = next(iter(studio.session.server.get_clients()))

@@ -7,8 +7,6 @@ Everything is built from the unpacked sdist, which proves that it is complete. T
 the template: each wheel of the release is a copy with a module that zig compiled for its target.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -175,15 +173,15 @@ def trial(command: Sequence[object], **variables: str) -> dict[str, str]:
 
 def run_wheel(wheel: Path, target: Target, pattern: Path) -> list[str]:
     """Run the wheel on every Python that it supports, and describe each run."""
-    told = []
+    results = []
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     if target.machine == platform.machine() and target.serves(here):
-        told.append(run_quick_tests(wheel, pattern))
+        results.append(run_quick_tests(wheel, pattern))
     for version in debian.SUITES:
         if target.serves(version):
-            told.append(run_trial(wheel, version, target.machine))
-            print(f"  ran: {told[-1]}", flush=True)
-    return told
+            results.append(run_trial(wheel, version, target.machine))
+            print(f"  ran: {results[-1]}", flush=True)
+    return results
 
 
 # ------------------------------------------------------------------------------------------------ the whole

@@ -1,7 +1,5 @@
 """The judges of `clearance.py`: robots, pairs of links and gaps, read and measured without Poise."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from itertools import combinations
 from pathlib import Path
@@ -110,17 +108,17 @@ class Judge:
 
 def read_pairs(urdf: Path, srdf: Path) -> set[frozenset[str]]:
     """Return the pairs of links that can collide, as MoveIt reads them; links that no joint parts are left out."""
-    robot, told = ET.parse(urdf).getroot(), ET.parse(srdf).getroot()
+    robot, rules = ET.parse(urdf).getroot(), ET.parse(srdf).getroot()
     part = {str(link.get("name")): str(link.get("name")) for link in robot.findall("link")}
     for joint in robot.findall("joint"):
         if joint.get("type") == "fixed":
             old, new = (part[find(joint, end).get("link", "")] for end in ("child", "parent"))
             part = {name: new if own == old else own for name, own in part.items()}
     rows = {
-        tag: {frozenset((row.get("link1", ""), row.get("link2", ""))) for row in told.findall(f"{tag}_collisions")}
+        tag: {frozenset((row.get("link1", ""), row.get("link2", ""))) for row in rules.findall(f"{tag}_collisions")}
         for tag in ("disable", "enable")
     }
-    silent = {row.get("link", "") for row in told.findall("disable_default_collisions")}
+    silent = {row.get("link", "") for row in rules.findall("disable_default_collisions")}
     solid = [str(link.get("name")) for link in robot.findall("link") if link.find("collision") is not None]
     apart = {frozenset((a, b)) for a, b in combinations(solid, 2) if part[a] != part[b]}
     return {pair for pair in apart - rows["disable"] if pair in rows["enable"] or not pair & silent}

@@ -12,8 +12,6 @@ Without an exact pose, the search has ended just outside the reachable set; this
 from any singularity and equal to a listed one are not refined to fifty digits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -30,7 +28,7 @@ FINE = (1e-9, 1e-9)
 PROMISED = 1e-4  # [rad, m] largest distance of a pose of seven joints from a listed arc
 CLEAR = 1e-3  # smallest singular value of a pose that counts as regular
 TURN = 2.0 * np.pi
-BESIDE = np.array([0.0, *(sign * 10.0**-k for k in range(5, 0, -1) for sign in (-1, 1))])
+OFFSETS = np.array([0.0, *(sign * 10.0**-k for k in range(5, 0, -1) for sign in (-1, 1))])
 ALONG = tuple(sign * 10.0**-k for k in range(6, 1, -1) for sign in (-1, 1))
 
 
@@ -172,9 +170,9 @@ class Listed:
         """
         arm, columns = self.arm, [axis.q for axis in self.arm.closed.axes]
         flat = np.linalg.svd(arm.model.jacobian(q, arm.frame)[:, columns])[2][5]
-        beside = BESIDE[:1] if arm.is_clear(q) else BESIDE
-        x = np.tile(q, (len(beside), 1))
-        x[:, columns] += np.outer(beside, flat)
+        offsets = OFFSETS[:1] if arm.is_clear(q) else OFFSETS
+        x = np.tile(q, (len(offsets), 1))
+        x[:, columns] += np.outer(offsets, flat)
         for _ in range(30):
             T, J = arm.model.fk(x, arm.frame), arm.model.jacobian(x, arm.frame)[:, :, columns]
             E = self.T[:3, :3] @ T[:, :3, :3].transpose(0, 2, 1)

@@ -51,6 +51,7 @@ class Drive:
         self.walker: Walker | None = None
         self._commands: list[Any] = []
         self._on = threading.Event()
+        self._lock = threading.RLock()  # the checkbox calls `switch` again, and other threads may call it meanwhile
         self._trail = np.zeros((0, 3))
         self.box.on_update(lambda _: self.switch(self.box.value))
         self.steps.on_click(lambda _: self.press_label(self.steps.value))
@@ -64,22 +65,23 @@ class Drive:
 
     def switch(self, on: bool) -> None:
         """Enable or disable the walking keys; bodies that cannot walk are ignored."""
-        on = on and self.can_walk()
-        if self.box.value != on:
-            self.box.value = on
-        if on == self._on.is_set():
-            return
-        self.panel.keys.commands["in"].disabled = on  # its hotkey is a walking key meanwhile
-        for command in self._commands:
-            command.remove()
-        self._commands = [self.add_command(key, label) for key, (label, _) in DRIVE_KEYS.items()] if on else []
-        self.heard.clear()
-        if on:
-            self.session.player.stop()
-            self._on.set()
-            threading.Thread(target=self.run, name="poise-drive", daemon=True).start()
-        else:
-            self._on.clear()
+        with self._lock:
+            on = on and self.can_walk()
+            if self.box.value != on:
+                self.box.value = on
+            if on == self._on.is_set():
+                return
+            self.panel.keys.commands["in"].disabled = on  # its hotkey is a walking key meanwhile
+            for command in self._commands:
+                command.remove()
+            self._commands = [self.add_command(key, label) for key, (label, _) in DRIVE_KEYS.items()] if on else []
+            self.heard.clear()
+            if on:
+                self.session.player.stop()
+                self._on.set()
+                threading.Thread(target=self.run, name="poise-drive", daemon=True).start()
+            else:
+                self._on.clear()
 
     def add_command(self, key: str, label: str) -> Any:
         """Register the hotkey of one walking key."""
