@@ -14,6 +14,7 @@ from poise.cli.console import COMMANDS
 from poise.cli.demo import demo_command
 from poise.cli.doctor import doctor_command
 from poise.cli.files import convert_command, info_command
+from poise.cli.follow import follow_command
 from poise.cli.job import run_command, show_command
 from poise.cli.maps import map_command
 from poise.cli.race import race_command
@@ -58,6 +59,11 @@ EXAMPLES: Examples = {
     ],
     quality_command: ["poise quality walk.bvh", "poise quality locked.bvh --source walk.bvh --json"],
     track_command: ["poise track panda path.csv --frame panda_hand_tcp --fps 100 --out q.csv"],
+    follow_command: [
+        "poise follow robot.urdf --goal tool0 --rotation --speed 1.5",
+        "poise follow humanoid --goal hand_l --goal hand_r --speed 2 --listen 127.0.0.1:9000",
+        "poise follow panda --clearance --listen 0.0.0.0:9000 --remote",
+    ],
     map_command: [
         "poise map panda --out panda_map.npz",
         "poise map robot.urdf --frame tool0 --spacing 0.1 --directions 50 --out map.npz --picture map.png",

@@ -134,11 +134,19 @@ def read_place(rows: GoalRows, name: str, target: Any) -> Floats | None:
     if is_lost(rows, target):
         return None
     try:
-        if rows.op == POSITION and (isinstance(target, Transform) or np.shape(target) == (4, 4)):
+        if rows.op == POSITION and (isinstance(target, Transform) or is_matrix(target)):
             target = np.array(as_transform(target).translation)
         return np.asarray(rows.convert(target))
     except (InvalidValue, ShapeMismatch) as error:
         raise type(error)(f"target of goal {name!r}: {error}") from None
+
+
+def is_matrix(target: Any) -> bool:
+    """Return whether a target is a 4x4 array."""
+    try:
+        return np.shape(target) == (4, 4)
+    except ValueError:  # rows of different lengths
+        return False
 
 
 def is_lost(rows: GoalRows, target: Any) -> bool:

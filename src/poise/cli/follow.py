@@ -1,0 +1,117 @@
+"""`poise follow`: follow live targets that another program sends as lines of JSON over a socket."""
+
+import json
+import secrets
+import socket
+from contextlib import suppress
+from typing import Annotated, Any
+
+import typer
+
+import poise
+from poise.cli.console import Body, report_errors
+from poise.cli.files import Base, Packages, Scale, Tool, Up, load_all, read_options
+from poise.cli.solve import read_start, split_names
+from poise.cli.studio import LOCAL
+from poise.errors import InvalidValue
+from poise.goals import Reach
+from poise.limits import Acceleration, Clearance, Limit, Speed
+from poise.model import Model
+from poise.motion import Follower
+from poise.rig.ends import find_machine_ends
+from poise.spatial import Transform
+
+__all__ = ["follow_command"]
+
+HANDS = ("hand_l", "hand_r")
+LAST_PORT = 65535
+
+
+def follow_command(
+    model: Body,
+    listen: Annotated[
+        str, typer.Option(metavar="[ADDRESS:]PORT", help="The address to listen on; port 0 chooses a free one.")
+    ] = "127.0.0.1:7450",
+    remote: Annotated[bool, typer.Option("--remote", help="Allow an address that other machines can reach.")] = False,
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(help="A frame that follows targets (default: hands, or the tip); may be repeated."),
+    ] = None,
+    rotation: Annotated[bool, typer.Option(help="Targets include the rotation.")] = False,
+    speed: Annotated[
+        float | None, typer.Option(help="The largest speed of a joint [rad/s, m/s]; default: that of the file.")
+    ] = None,
+    acceleration: Annotated[float, typer.Option(help="The largest acceleration of a joint [rad/s^2, m/s^2].")] = 20.0,
+    clearance: Annotated[bool, typer.Option("--clearance", help="Avoid self-collisions.")] = False,
+    start: Annotated[str | None, typer.Option(help="A named pose of the model, or a JSON file from --out.")] = None,
+    base: Base = "fixed",
+    scale: Scale = "1",
+    up: Up = None,
+    tool: Tool = None,
+    package_path: Packages = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
+) -> None:
+    """Follow live targets of another program, sent as lines of JSON over TCP. Ctrl-C ends it."""
+    import asyncio
+
+    from poise.cli.line_server import LineServer
+    from poise.cli.live_messages import LiveMessages
+
+    with report_errors("follow"):
+        host, port = read_address(listen)
+        if host not in LOCAL and not remote:
+            raise InvalidValue(f"--listen {listen} can be reached from other machines; add --remote to allow that.")
+        options = read_options(base=base, scale=scale, up=up, package_path=package_path)
+        body, _ = load_all(model, options, None, None, tool)
+        limits: list[Limit] = [Speed(speed), Acceleration(acceleration), *([Clearance()] if clearance else [])]
+        goals = [Reach(name, Transform() if rotation else None) for name in split_names(goal) or list_ends(body)]
+        follower = Follower(body, goals, limits, read_start(body, start))
+        listener = open_listener(host, port)
+    token = "" if host in LOCAL else secrets.token_urlsafe(16)
+    port = listener.getsockname()[1]
+    if as_json:
+        facts: dict[str, Any] = {"host": host, "port": port, "model": body.name, "goals": list(follower.rows)}
+        typer.echo(json.dumps({**facts, **({"token": token} if token else {})}))
+    else:
+        typer.echo(write_greeting(follower, host, port, token))
+    with listener, suppress(KeyboardInterrupt):
+        asyncio.run(LineServer(LiveMessages(follower), report_client, token).serve(listener))
+
+
+def read_address(text: str) -> tuple[str, int]:
+    """Return the host and the port of an address such as "127.0.0.1:7450", "[::1]:7450" or "7450"."""
+    host, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdecimal() and int(port) <= LAST_PORT) or text.startswith(":"):
+        raise InvalidValue(f"--listen is {text!r}; give a port, or an address and a port: 127.0.0.1:7450.")
+    return host.removeprefix("[").removesuffix("]") or LOCAL[0], int(port)
+
+
+def list_ends(model: Model) -> list[str]:
+    """Return the hands of a body that can move, otherwise its end effectors."""
+    roles = poise.roles(model)
+    hands = [hand for hand in HANDS if hand in roles and any(joint.nv for joint in model.joints_above(roles[hand]))]
+    return hands or find_machine_ends(model) or [model.frames[-1]]
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """Return a socket that listens."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        reason = error.strerror
+    raise InvalidValue(f"--listen {host}:{port}: {reason}. Choose another port, or 0 for a free one.")
+
+
+def report_client(text: str) -> None:
+    """Print what a client did, to the error stream."""
+    typer.echo(text, err=True)
+
+
+def write_greeting(follower: Follower, host: str, port: int, token: str) -> str:
+    """Return the text to print on the terminal."""
+    goals = ", ".join(follower.rows)
+    lines = [f"{follower.model.name} listens on {host}:{port} for targets of {goals}. Ctrl-C ends it."]
+    if token:
+        lines.append(f"Clients first send this line: {json.dumps({'token': token})}")
+        lines.append("It is not encrypted: in a network of others, use an SSH tunnel to 127.0.0.1 instead.")
+    return "\n".join(lines)

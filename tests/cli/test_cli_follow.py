@@ -1,0 +1,374 @@
+"""`poise follow`: its messages as pure functions, its socket, and its options."""
+
+import asyncio
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import poise
+from command_line import run_poise
+from live_arms import BENT, DT, check_rates, find_hand, make_follower, shift
+from poise.cli.follow import list_ends, read_address
+from poise.cli.line_server import LONGEST_LINE, LineServer
+from poise.cli.live_messages import LiveMessages
+from poise.errors import InvalidValue
+
+PATIENCE = 60.0  # s
+RUN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from poise.cli import main; main()"
+
+
+def make_messages(body="ur5e"):
+    return LiveMessages(make_follower(body))
+
+
+def ask(messages, message):
+    return messages.answer((message if isinstance(message, str) else json.dumps(message)).encode())
+
+
+def find_pose(messages):
+    return find_hand(messages.follower).tolist()
+
+
+# ------------------------------------------------------------------------------------------------ messages
+
+
+def test_the_greeting_describes_the_robot():
+    messages = make_messages()
+    told = messages.greet()
+    model = messages.follower.model
+    assert told["protocol"] == 1
+    assert told["goals"] == {"hand": "pose"}
+    assert told["joints"] == list(told["ranges"]) == [joint.name for joint in model.joints if joint.nq]
+    assert told["q"] == pytest.approx(BENT["ur5e"])
+    assert list(told["ranges"].values()) == np.transpose([model.lower, model.upper]).tolist()
+    assert LiveMessages(poise.motion.Follower(poise.load("humanoid"), [poise.goals.Reach("hand_l")], [])).greet()
+
+
+@pytest.mark.parametrize("shape", ["matrix", "quaternion"])
+def test_a_step_is_that_of_the_follower(shape):
+    messages, follower = make_messages(), make_follower("ur5e")
+    target = shift(find_hand(follower), 0.05, 0.0, 0.02)
+    w, *xyz = poise.Rotation.from_matrix(target[:3, :3]).wxyz.tolist()
+    place = {"position": target[:3, 3].tolist(), "quaternion": [w, *xyz]}
+    for _ in range(30):
+        answer = ask(messages, {"targets": {"hand": target.tolist() if shape == "matrix" else place}, "dt": DT})
+        step = follower.step({"hand": target}, DT)
+        np.testing.assert_allclose(answer["q"], step.q, atol=1e-9)
+        np.testing.assert_allclose(answer["velocity"], step.velocity, atol=1e-6)
+        assert answer["state"] == step.state
+    assert answer["state"] == "following"
+    assert answer["missed"] == answer["gaps"] == {}
+
+
+def test_lost_targets_and_misses_are_reported():
+    messages = make_messages()
+    far = shift(find_hand(messages.follower), 5.0, 0.0, 0.0).tolist()
+    assert ask(messages, {"targets": {"hand": None}, "dt": DT})["gaps"] == {"hand": "was lost"}
+    for _ in range(300):
+        answer = ask(messages, {"targets": {"hand": far}, "dt": DT})
+    assert answer["state"] == "limited"
+    assert answer["missed"]["hand"][0] > 3.0
+    assert "why" not in answer
+    assert "hand" in ask(messages, {"dt": DT, "why": True})["why"]
+
+
+def test_commands_do_what_the_follower_does():
+    messages = make_messages()
+    q, hand = messages.follower.q, find_pose(messages)
+    controller = np.eye(4).tolist()
+    assert ask(messages, {"engage": "hand", "pose": controller, "scale": 0.5, "axes": [1, 0, 0, 0]}) == {
+        "done": "engage"
+    }
+    for _ in range(60):
+        moved = shift(np.eye(4), 0.04, 0.0, 0.0).tolist()
+        answer = ask(messages, {"targets": {"hand": moved}, "dt": DT})
+    assert answer["state"] == "following"
+    np.testing.assert_allclose(find_pose(messages), shift(np.array(hand), 0.02, 0.0, 0.0), atol=1e-3)
+    ask(messages, {"pause": True})
+    assert ask(messages, {"dt": DT})["state"] == "held"
+    ask(messages, {"resume": True})
+    ask(messages, {"release": "hand"})
+    assert ask(messages, {"targets": {"hand": moved}, "dt": DT})["state"] == "held"
+    before = messages.follower.q
+    assert ask(messages, {"reset": True}) == {"done": "reset"}
+    np.testing.assert_array_equal(messages.follower.q, before)
+    ask(messages, {"reset": True, "measured": q.tolist()})
+    assert messages.greet()["q"] == q.tolist()
+
+
+T = [[1, 0, 0, 0.4], [0, 1, 0, 0], [0, 0, 1, 0.4], [0, 0, 0, 1]]
+WRONG = [
+    ("junk", "not JSON"),
+    ("", "not JSON"),
+    ("[" * 60_000, "not JSON"),
+    ("[1]", "send an object"),
+    ('{"targets": {"hand": [NaN, 0, 0]}, "dt": 0.01}', "NaN.*null"),
+    ('{"targets": {"hand": [0, -Infinity, 0]}, "dt": 0.01}', "Infinity"),
+    ('{"targets": {"hand": [1e999, 0, 0]}, "dt": 0.01}', "1e999"),
+    ('{"dt": 1' + "0" * 5000 + "}", "too large"),
+    ({"targets": {"hand": T}}, "dt is missing"),
+    ({"dt": 0}, "dt is 0"),
+    ({"dt": -0.01}, "dt"),
+    ({"dt": True}, "dt"),
+    ({"dt": "0.01"}, "dt"),
+    ({"target": {"hand": T}, "dt": DT}, "'target'.*'targets'"),
+    ({"targets": {"hnad": T}, "dt": DT}, "'hnad'.*'hand'"),
+    ({"targets": [T], "dt": DT}, "targets"),
+    ({"targets": {"hand": "T"}, "dt": DT}, "'hand'.*list of numbers"),
+    ({"targets": {"hand": [0.4, 0.0, 0.4]}, "dt": DT}, "'hand'"),
+    ({"targets": {"hand": [["1", 0, 0], [1]]}, "dt": DT}, "'hand'"),
+    ({"targets": {"hand": [[1, 0, 0], [1]]}, "dt": DT}, "'hand'"),
+    ({"targets": {"hand": {"quaternion": [1, 0, 0, 0]}}, "dt": DT}, "position.*3 numbers"),
+    ({"targets": {"hand": {"position": [0, 0, 0], "quaternion": [1, 0, 0]}}, "dt": DT}, "quaternion.*4 numbers"),
+    ({"targets": {"hand": {"position": [0, 0, 0], "quaternion": [0, 0, 0, 0]}}, "dt": DT}, "'hand'.*zeros"),
+    ({"targets": {"hand": {"position": [0, 0, 0], "rotation": [1, 0, 0, 0]}}, "dt": DT}, "'rotation'.*'quaternion'"),
+    ({"dt": DT, "measured": [0]}, "measured"),
+    ({"dt": DT, "measured": "here"}, "measured"),
+    ({"dt": DT, "why": 1}, "why"),
+    ({"engage": "hand"}, "pose"),
+    ({"engage": ["hand"], "pose": T}, "engage"),
+    ({"engage": "hand", "pose": T, "scale": 0}, "scale"),
+    ({"engage": "hand", "pose": T, "axes": [1, 2]}, "axes"),
+    ({"release": "hnad"}, "'hand'"),
+    ({"pause": False}, "pause.*true"),
+    ({"puase": True}, "'puase'.*'pause'"),
+    ({"pause": True, "resume": True}, "one of them"),
+    ({"reset": True, "measured": [0]}, "measured"),
+]
+
+
+def test_wrong_messages_are_named_and_change_nothing():
+    messages, plain = make_messages(), make_follower("ur5e")
+    target = shift(find_hand(plain), 0.05, 0.0, 0.0)
+    for message, words in WRONG:
+        answer = ask(messages, message)
+        assert list(answer) == ["error"], message
+        assert re.search(words, answer["error"]), (message, answer["error"])
+        step = ask(messages, {"targets": {"hand": target.tolist()}, "dt": DT})
+        assert step["q"] == plain.step({"hand": target}, DT).q.tolist()
+
+
+# ------------------------------------------------------------------------------------------------ sockets
+
+
+class Client:
+    """A client as other programs are: a socket, lines out and lines in."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        self.file = self.socket.makefile("rb")
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def read(self):
+        return json.loads(self.file.readline())
+
+    def ask(self, message):
+        self.send(json.dumps(message).encode() + b"\n")
+        return self.read()
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+    def read_end(self):
+        """What still comes until the server closes the connection."""
+        return self.file.read()
+
+
+def serve(work, token=""):
+    """Run a client's work in a thread while the server runs; return the lines that the server reports."""
+    reports = []
+
+    async def run():
+        listener = socket.create_server(("127.0.0.1", 0))
+        server = LineServer(make_messages(), reports.append, token)
+        serving = asyncio.create_task(server.serve(listener))
+        try:
+            await asyncio.wait_for(asyncio.to_thread(work, listener.getsockname()[1]), PATIENCE)
+        finally:
+            serving.cancel()
+
+    asyncio.run(run())
+    return reports
+
+
+def connect_when_free(port):
+    """Connect; the place of the last client is free when the server has read its end."""
+    while True:
+        client = Client(port)
+        told = client.read()
+        if "error" not in told:
+            return client, told
+        assert "another client" in told["error"]
+        client.close()
+
+
+def test_a_stream_with_gaps_and_jumps_keeps_the_limits():
+    def work(port):
+        client, follower, rng, steps = Client(port), make_follower("ur5e"), np.random.default_rng(1), []
+        start, hand, states = np.array(client.read()["q"]), find_hand(follower), []
+        for k in range(400):
+            target = shift(hand, 0.0, 0.05 - 0.05 * np.cos(0.03 * k), 0.0)
+            lost, jumps = rng.random(2) < (0.05, 0.02)
+            given = None if lost else shift(target, 0.2 * jumps, 0.0, 0.0).tolist()
+            answer = client.ask({"targets": {"hand": given}, "dt": DT})
+            assert not (lost or jumps) or (answer["state"] == "bridged" and answer["gaps"])
+            states.append(answer["state"])
+            steps.append((np.array(answer["q"]), DT))
+        check_rates(follower.model, steps, start)
+        assert states.count("following") > 200
+        client.close()
+
+    serve(work)
+
+
+def test_one_client_is_served_at_a_time_and_the_next_begins_where_the_body_is():
+    def work(port):
+        first = Client(port)
+        target = shift(find_hand(make_follower("ur5e")), 0.1, 0.0, 0.0).tolist()
+        assert first.read()["poise"] == "follow"
+        first.ask({"engage": "hand", "pose": np.eye(4).tolist()})
+        second = Client(port)
+        second.send(b'{"dt": 0.01}\n' * 1000)
+        assert "another client" in second.read()["error"]
+        assert second.read_end() == b""
+        second.close()
+        first.ask({"release": "hand"})
+        first.ask({"reset": True})
+        q = first.ask({"targets": {"hand": target}, "dt": DT})["q"]
+        first.send(b'{"targets": {"hand": nu')  # and it is gone
+        first.close()
+        third, told = connect_when_free(port)
+        assert told["q"] == q
+        answer = third.ask({"dt": DT})
+        assert answer["state"] == "held"
+        assert answer["q"] == q
+        third.close()
+
+    assert any("has left" in line for line in serve(work))
+
+
+def test_long_lines_and_other_protocols_end_the_connection_and_garbage_does_not():
+    def work(port):
+        for first in (b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n" + b'{"dt": 0.01}\n', b"x" * (3 * LONGEST_LINE)):
+            client, told = connect_when_free(port)
+            client.send(first)
+            assert re.search("not JSON|longer than", client.read()["error"])
+            assert client.read_end() == b""
+            client.close()
+        client, again = connect_when_free(port)
+        assert again["q"] == told["q"]
+        assert client.ask({"dt": DT})["state"] == "held"
+        for line in (b"\xff\xfe\n", b"\x00\n", b"GET / HTTP/1.1\r\n", b"\n"):
+            client.send(line)
+            assert "not JSON" in client.read()["error"]
+        client.send(b'{"dt": 0.01,')
+        client.send(b'"why": true}\r\n{"dt": 0.01}\n')
+        assert client.read()["why"] == "held."
+        assert "why" not in client.read()
+        client.close()
+
+    serve(work)
+
+
+def test_the_token_comes_first():
+    def work(port):
+        for line in (b'{"dt": 0.01}\n', b'{"token": "other"}\n', b'{"token": null}\n', b"hello\n"):
+            client = Client(port)
+            client.send(line + b'{"dt": 0.01}\n')
+            error = client.read()["error"]
+            assert "token" in error or "JSON" in error
+            assert client.read_end() == b""
+            client.close()
+        silent = Client(port)  # does not take the place of the one that has the token
+        client = Client(port)
+        assert client.ask({"token": "secret"})["poise"] == "follow"
+        assert client.ask({"dt": DT})["state"] == "held"
+        client.close()
+        silent.close()
+
+    serve(work, token="secret")
+
+
+# ------------------------------------------------------------------------------------------------ the command
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["ur5e", "--speed", "2", "--listen", "0.0.0.0:0"], "add --remote"),
+        (["ur5e", "--speed", "2", "--listen", "here"], "--listen is 'here'"),
+        (["humanoid"], "no velocity limits"),
+        (["ur5e", "--goal", "tol0", "--speed", "2"], "tool0"),
+        (["ur5e", "--speed", "2", "--start", "nowhere.json"], "--start"),
+    ],
+)
+def test_wrong_options_are_named(words, message):
+    shown = run_poise("follow", *words)
+    assert shown.exit_code == 2
+    assert message in shown.output
+    assert "\n" not in shown.output.strip()
+
+
+def test_a_port_that_is_in_use_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        shown = run_poise("follow", "ur5e", "--speed", 2, "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+    assert shown.exit_code == 2
+    assert "Choose another port" in shown.output
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:7450", ("127.0.0.1", 7450)),
+        ("7450", ("127.0.0.1", 7450)),
+        ("[::1]:0", ("::1", 0)),
+        ("localhost:80", ("localhost", 80)),
+        (":80", None),
+        ("127.0.0.1", None),
+        ("a:65536", None),
+        ("a:-1", None),
+        ("", None),
+    ],
+)
+def test_addresses(text, address):
+    if address is None:
+        with pytest.raises(InvalidValue, match="--listen"):
+            read_address(text)
+    else:
+        assert read_address(text) == address
+
+
+@pytest.mark.parametrize(
+    ("body", "ends"), [("humanoid", ["hand_l", "hand_r"]), ("panda", ["panda_hand_tcp"]), ("ur5e", ["tool0"])]
+)
+def test_hands_or_the_tip_follow(body, ends):
+    assert list_ends(poise.load(body)) == ends
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C of another process")
+def test_ctrl_c_ends_it_while_a_client_is_connected():
+    words = ["follow", "ur5e", "--speed", "2", "--listen", "127.0.0.1:0", "--json"]
+    command = [sys.executable, "-c", RUN]
+    with subprocess.Popen([*command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            told = json.loads(process.stdout.readline())
+            assert told["goals"] == ["tool0"]
+            client = Client(told["port"])
+            assert client.read()["poise"] == "follow"
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=PATIENCE)
+            client.close()
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    assert "Traceback" not in errors
