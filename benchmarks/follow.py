@@ -1,4 +1,4 @@
-"""Live targets: `python benchmarks/follow.py [stream g1] [--urdf FILE] [--steps 3000]`.
+"""Live targets: `python benchmarks/follow.py [stream g1 socket] [--urdf FILE] [--steps 3000]`.
 
 stream  a hand of UR5e and Panda led along a smooth path at 100 Hz, of which 5 % of the targets are lost and 2 % jump by
         0.2 m for one step, followed within 2 rad/s and 20 rad/s^2. A part of the path of UR5e is out of its reach.
@@ -10,8 +10,14 @@ stream  a hand of UR5e and Panda led along a smooth path at 100 Hz, of which 5 %
         lost, and reports nothing. Times are CPU milliseconds of a step.
 g1      both arms and the waist of the Unitree G1 (`--urdf g1_29dof_rev_1_0.urdf` of example-robot-data), 17 joints,
         without self-clearance and with it: CPU milliseconds of a step, and the differences as above
+socket  the hand of UR5e on the same path through `poise follow` on this machine: microseconds from sending a line to
+        having read its answer, compared with a step in this process, and with a message that takes no step
 """
 
+import json
+import socket
+import subprocess
+import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
@@ -172,5 +178,41 @@ def follow_arms(given: Namespace) -> bool:
     return good
 
 
+def time_socket(given: Namespace) -> None:
+    """Print the table of round trips."""
+    model, start = poise.load("ur5e"), np.array(BENT["ur5e"])
+    path = [target.tolist() for target in make_path(model.fk(start, "tool0"), given.steps)]
+    follower = Follower(model, Reach("tool0", Transform()), LIMITS, start)
+    words = ["follow", "ur5e", "--rotation", "--speed", str(SPEED), "--listen", "127.0.0.1:0", "--json"]
+    with subprocess.Popen([sys.executable, "-m", "poise.cli", *words], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        port = json.loads(server.stdout.readline())["port"]
+        with socket.create_connection(("127.0.0.1", port)) as connection, connection.makefile("rb") as answers:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            answers.readline()
+
+            def ask(message: dict[str, Any]) -> Any:
+                connection.sendall(json.dumps(message).encode() + b"\n")
+                return json.loads(answers.readline())
+
+            ask({"reset": True, "measured": BENT["ur5e"]})
+            steps: dict[str, Callable[[Any], Any]] = {
+                "step in this process": lambda target: follower.step({"tool0": target}, DT),
+                "step over the socket": lambda target: ask({"targets": {"tool0": target}, "dt": DT}),
+                "no step": lambda _: ask({"resume": True}),
+            }
+            table = Table("message:24", "median:9.0f", "p99:9.0f")
+            for name, step in steps.items():
+                times = []
+                for target in path:
+                    began = time.perf_counter()
+                    step(target)
+                    times.append(time.perf_counter() - began)
+                table.add(name, *summarise(times, 1e6)[:2])
+        server.terminate()
+
+
+PARTS = {"stream": Part(follow_streams), "g1": Part(follow_arms, "urdf"), "socket": Part(time_socket)}
+
 if __name__ == "__main__":
-    run_command(__doc__, {"stream": Part(follow_streams), "g1": Part(follow_arms, "urdf")}, OPTIONS, ["scipy"])
+    run_command(__doc__, PARTS, OPTIONS, ["scipy"])

@@ -185,7 +185,7 @@ class Client:
 
 def serve(work, token=""):
     """Run a client's work in a thread while the server runs; return the lines that the server reports."""
-    reports = []
+    reports: list[str] = []
 
     async def run():
         listener = socket.create_server(("127.0.0.1", 0))
@@ -274,6 +274,9 @@ def test_long_lines_and_other_protocols_end_the_connection_and_garbage_does_not(
         client.send(b'"why": true}\r\n{"dt": 0.01}\n')
         assert client.read()["why"] == "held."
         assert "why" not in client.read()
+        client.send(b'{"dt": 0.01}\n{"dt":')
+        client.socket.shutdown(socket.SHUT_WR)
+        assert client.read_end().count(b"\n") == 1
         client.close()
 
     serve(work)
