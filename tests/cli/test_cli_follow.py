@@ -14,6 +14,7 @@ import pytest
 import poise
 from command_line import run_poise
 from live_arms import BENT, DT, check_rates, find_hand, make_follower, shift
+from poise.cli import line_server
 from poise.cli.follow import list_ends, read_address
 from poise.cli.line_server import LONGEST_LINE, LineServer
 from poise.cli.live_messages import LiveMessages
@@ -128,6 +129,7 @@ WRONG = [
     ({"targets": {"hand": {"position": [0, 0, 0], "quaternion": [1, 0, 0]}}, "dt": DT}, "quaternion.*4 numbers"),
     ({"targets": {"hand": {"position": [0, 0, 0], "quaternion": [0, 0, 0, 0]}}, "dt": DT}, "'hand'.*zeros"),
     ({"targets": {"hand": {"position": [0, 0, 0], "rotation": [1, 0, 0, 0]}}, "dt": DT}, "'rotation'.*'quaternion'"),
+    ({"targets": {"hand": {"position": [True, 0, 0], "quaternion": [1, 0, 0, 0]}}, "dt": DT}, "position.*3 numbers"),
     ({"dt": DT, "measured": [0]}, "measured"),
     ({"dt": DT, "measured": "here"}, "measured"),
     ({"dt": DT, "why": 1}, "why"),
@@ -256,9 +258,11 @@ def test_one_client_is_served_at_a_time_and_the_next_begins_where_the_body_is():
     assert any("has left" in line for line in serve(work))
 
 
-def test_long_lines_and_other_protocols_end_the_connection_and_garbage_does_not():
+def test_long_lines_and_other_protocols_end_the_connection_and_garbage_does_not(monkeypatch):
+    monkeypatch.setattr(line_server, "LINGER_S", PATIENCE)
+
     def work(port):
-        for first in (b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n" + b'{"dt": 0.01}\n', b"x" * (3 * LONGEST_LINE)):
+        for first in (b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n" + b'{"dt": 0.01}\n', b"x" * (200 * LONGEST_LINE)):
             client, told = connect_when_free(port)
             client.send(first)
             assert re.search("not JSON|longer than", client.read()["error"])

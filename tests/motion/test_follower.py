@@ -232,6 +232,12 @@ def test_rotations_and_points_are_followed_too():
     np.testing.assert_allclose(find_hand(follower), shift(before, 0.05, 0.0, 0.0), atol=1e-3)
 
 
+def test_rows_of_different_lengths_are_no_target():
+    follower = Follower(poise.load("ur5e"), Reach("tool0"), LIMITS)
+    with pytest.raises(PoiseError, match="tool0"):
+        follower.step({"tool0": [[1.0, 0.0], [1.0]]}, DT)
+
+
 def test_closed_loops_are_refused():
     builder = poise.ModelBuilder().add_joint("a", None, "revolute").add_joint("b", "a", "revolute", offset=(1, 0, 0))
     builder.add_frame("tip", "b", (1, 0, 0)).add_frame("post", None, (1, 1, 0)).add_closure("tip", "post", (0, 0, 0))
