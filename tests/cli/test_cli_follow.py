@@ -315,6 +315,7 @@ def test_the_token_comes_first():
         (["ur5e", "--speed", "2", "--listen", "here"], "--listen is 'here'"),
         (["humanoid"], "no velocity limits"),
         (["ur5e", "--goal", "tol0", "--speed", "2"], "tool0"),
+        (["humanoid", "--joint", "elbow_r,wist_r", "--speed", "2"], "wrist_r"),
         (["ur5e", "--speed", "2", "--start", "nowhere.json"], "--start"),
     ],
 )

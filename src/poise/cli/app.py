@@ -61,7 +61,7 @@ EXAMPLES: Examples = {
     track_command: ["poise track panda path.csv --frame panda_hand_tcp --fps 100 --out q.csv"],
     follow_command: [
         "poise follow robot.urdf --goal tool0 --rotation --speed 1.5",
-        "poise follow humanoid --goal hand_l --goal hand_r --speed 2 --listen 127.0.0.1:9000",
+        "poise follow humanoid --goal hand_r --joint shoulder_r,elbow_r,wrist_r --speed 2 --listen 9000",
         "poise follow panda --clearance --listen 0.0.0.0:9000 --remote",
     ],
     map_command: [

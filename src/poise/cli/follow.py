@@ -38,6 +38,9 @@ def follow_command(
         typer.Option(help="A frame that follows targets (default: hands, or the tip); may be repeated."),
     ] = None,
     rotation: Annotated[bool, typer.Option(help="Targets include the rotation.")] = False,
+    joint: Annotated[
+        list[str] | None, typer.Option(help="The only joints that may move; commas or repeated. Default: all.")
+    ] = None,
     speed: Annotated[
         float | None, typer.Option(help="The largest speed of a joint [rad/s, m/s]; default: that of the file.")
     ] = None,
@@ -65,7 +68,7 @@ def follow_command(
         body, _ = load_all(model, options, None, None, tool)
         limits: list[Limit] = [Speed(speed), Acceleration(acceleration), *([Clearance()] if clearance else [])]
         goals = [Reach(name, Transform() if rotation else None) for name in split_names(goal) or list_ends(body)]
-        follower = Follower(body, goals, limits, read_start(body, start))
+        follower = Follower(body, goals, limits, read_start(body, start), joints=split_names(joint) or None)
         listener = open_listener(host, port)
     token = "" if host in LOCAL else secrets.token_urlsafe(16)
     port = listener.getsockname()[1]
