@@ -313,7 +313,7 @@ def test_the_token_comes_first():
     [
         (["ur5e", "--speed", "2", "--listen", "0.0.0.0:0"], "add --remote"),
         (["ur5e", "--speed", "2", "--listen", "here"], "--listen is 'here'"),
-        (["humanoid"], "no velocity limits"),
+        (["humanoid"], "no velocity limits; give --speed 2"),
         (["ur5e", "--goal", "tol0", "--speed", "2"], "tool0"),
         (["humanoid", "--joint", "elbow_r,wist_r", "--speed", "2"], "wrist_r"),
         (["ur5e", "--speed", "2", "--start", "nowhere.json"], "--start"),

@@ -62,7 +62,7 @@ EXAMPLES: Examples = {
     follow_command: [
         "poise follow robot.urdf --goal tool0 --rotation --speed 1.5",
         "poise follow humanoid --goal hand_r --joint shoulder_r,elbow_r,wrist_r --speed 2 --listen 9000",
-        "poise follow panda --clearance --listen 0.0.0.0:9000 --remote",
+        "poise follow panda --speed 1.5 --clearance --listen 0.0.0.0:9000 --remote",
     ],
     map_command: [
         "poise map panda --out panda_map.npz",

@@ -72,6 +72,8 @@ def write_as_options(text: str, verb: str) -> str:
         return f"{options[name].opts[0]}{'' if not value or options[name].is_flag else f' {value}'}"
 
     text = re.sub(r"(its|the) roles .*model\.with_roles, or a mapping", "--mapping mapping.json", text)
+    if "speed" in options:
+        text = text.replace("Speed(): ", "").replace("a number: Speed(2.0)", f"{options['speed'].opts[0]} 2")
     first = text.split(" is ", 1)[0]
     return ARGUMENT.sub(spell, options[first].opts[0] + text[len(first) :] if first in options else text)
 
