@@ -286,9 +286,21 @@ def test_long_lines_and_other_protocols_end_the_connection_and_garbage_does_not(
     serve(work)
 
 
+def test_answers_are_sent_at_once():
+    with socket.socket() as connection:
+        line_server.set_options(connection)
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_the_token_comes_first():
     def work(port):
-        for line in (b'{"dt": 0.01}\n', b'{"token": "other"}\n', b'{"token": null}\n', b"hello\n"):
+        for line in (
+            b'{"dt": 0.01}\n',
+            b'{"token": "other"}\n',
+            b'{"token": null}\n',
+            b'{"token": "\\ud800"}\n',
+            b"hello\n",
+        ):
             client = Client(port)
             client.send(line + b'{"dt": 0.01}\n')
             error = client.read()["error"]

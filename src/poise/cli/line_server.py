@@ -50,7 +50,7 @@ class LineServer:
         """Serve or reject one client."""
         name = "{}:{}".format(*writer.get_extra_info("peername") or ("a client", "gone"))
         try:
-            keep_alive(writer.get_extra_info("socket"))
+            set_options(writer.get_extra_info("socket"))
             await self.admit(reader, writer, name)
         except (OSError, IncompleteReadError, asyncio.CancelledError):
             pass  # the client has gone, or the server ends
@@ -87,12 +87,13 @@ class LineServer:
             message = read_message(await asyncio.wait_for(reader.readuntil(), TOKEN_S))
         except asyncio.TimeoutError:
             raise InvalidValue(f"no token has arrived. {wanted}") from None
-        if not secrets.compare_digest(str(message.get("token")).encode(), self.token.encode()):
+        if not secrets.compare_digest(str(message.get("token")).encode("utf-8", "replace"), self.token.encode()):
             raise InvalidValue(f"the token is missing or wrong. {wanted}")
 
 
-def keep_alive(connection: Any) -> None:
-    """Let the system notice within half a minute that a client was switched off, which frees its place."""
+def set_options(connection: Any) -> None:
+    """Send answers at once, and notice within half a minute that a client was switched off, which frees its place."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio does so only for some listeners
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in KEEP_ALIVE.items():
         if hasattr(socket, name):
