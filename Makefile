@@ -26,9 +26,12 @@ SANITIZE_VENV := .venv-sanitize
 SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
                  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 
+# Packages that bridges lead to, on top of the ordinary environment, which does not have them.
+BRIDGES_VENV := .venv-bridges
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo examples quick test test-all test-gpu lint format bench bench-gpu fuzz studio docs sanitize wheels clean
+.PHONY: help demo examples quick test test-all test-gpu test-bridges lint format bench bench-gpu fuzz studio docs sanitize wheels clean
 .PHONY: cross levels compilers wasm
 
 help:
@@ -38,6 +41,7 @@ help:
 	@echo "make test      build Poise and run the tests on all cores; then those in a browser"
 	@echo "make test-all  also the long tests, those of pages that solve, and the other processor"
 	@echo "make test-gpu  run the tests of batches on a GPU"
+	@echo "make test-bridges   run the tests of bridges with the packages that are too large for make test"
 	@echo "make lint      style, types, import layers, C++ format"
 	@echo "make format    rewrite Python and C++ in the house style"
 	@echo "make bench     kinematics, files, arms, bodies, batches and published results, compared with installed peers"
@@ -109,6 +113,9 @@ test-ready: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
 
 test-gpu: $(STAMPS)/gpu $(STAMPS)/test
 	$(BIN)/python -m pytest tests/device $(ARGS)
+
+test-bridges: $(STAMPS)/bridges
+	$(BRIDGES_VENV)/bin/python -m pytest tests/bridges $(ARGS)
 
 lint: lint-style lint-types lint-layers lint-native
 
@@ -211,7 +218,7 @@ compilers: $(STAMPS)/build $(STAMPS)/test $(STAMPS)/wheels
 	$(BIN)/python tools/trials.py compilers $(ARGS)
 
 clean:
-	rm -rf .venv .venv-sanitize build dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-sanitize .venv-bridges build dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: sanitize-here
@@ -267,6 +274,16 @@ $(STAMPS)/gpu: $(SOURCES)
 	$(call BUILD,.[gpu],release)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
+
+# A .pth file makes the packages of the ordinary environment available, Poise among them.
+PACKAGES := import sysconfig; print(sysconfig.get_path("purelib"))
+$(STAMPS)/bridges: $(STAMPS)/peers $(STAMPS)/test
+	$(BIN)/python -m venv $(BRIDGES_VENV)
+	echo "import site; site.addsitedir('$$($(BIN)/python -c '$(PACKAGES)')')" \
+	  > "$$($(BRIDGES_VENV)/bin/python -c '$(PACKAGES)')/ordinary.pth"
+	$(BRIDGES_VENV)/bin/python -m pip install --no-compile 'pip>=25.1'
+	$(BRIDGES_VENV)/bin/python -m pip install --no-compile --group bridges
+	@touch $@
 
 # Forced inlining of instrumented kernels takes the compiler half an hour; as plain functions they take minutes.
 $(STAMPS)/sanitized: $(SOURCES)

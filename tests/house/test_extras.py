@@ -15,6 +15,7 @@ import pytest
 
 import poise
 from paths import ROOT, SOURCES
+from poise.bridges.rerun import log
 from poise.errors import MissingExtra
 from poise.goals import Reach
 from poise.methods import Scipy
@@ -38,6 +39,7 @@ MODULES = {
     "cupy-cuda13x": "cupy",
     "pillow": "PIL",
     "pyyaml": "yaml",
+    "rerun-sdk": "rerun",
 }  # the others are called as their package
 # Packages that users have in addition to Poise, and the dependencies of the extras.
 OTHERS = ("lxml", "pinocchio", "pygltflib", "ray", "torch", "yourdfpy", "rich", "click", "PIL")
@@ -235,6 +237,7 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "mujoco": lambda folder: load_text(folder, "a.xml", MJCF),
     "pyarrow": save_parquet,
     "ray": lambda _: load_ray(),
+    "rerun": lambda _: log("arm", poise.load("planar2")),
     "rich": open_command_line,
     "scipy": solve_with_scipy,
     "typer": open_command_line,
