@@ -320,6 +320,16 @@ def test_batches_and_answers_are_rows(tape):
     assert tape.find("/batch/errors/tool0", "Scalars:scalars", timeline="row")[0] == [0, 1, 2, 3, 4]
 
 
+def test_nothing_to_log_is_an_error(tape):
+    arm = poise.load("ur5e")
+    T = np.asarray(arm.fk(arm.rest, "tool0"))
+    far = Transform.from_translation((5.0, 0.0, 0.0)).matrix
+    batch = poise.solve_batch(arm, [Reach("tool0", T)], np.zeros((0, 4, 4)))
+    for empty in (poise.Motion(arm, np.zeros((0, 6))), batch, poise.solve_all(arm, Reach("tool0", far))):
+        with pytest.raises(InvalidValue, match="there are no poses to log"):
+            tape.log("arm", empty)
+
+
 def test_recordings_are_checked(tape):
     with pytest.raises(InvalidValue, match=r"no recording is active; type rr.init"):
         log("arm", poise.load("planar2"))

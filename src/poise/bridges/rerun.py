@@ -32,7 +32,7 @@ from poise.model.geometry.decimation import split_creases
 from poise.model.geometry.looks import Patch, Piece, Skin, deform, deform_normals, find_normals
 from poise.model.memo import MemoSlot, keep_with_model
 from poise.motion import Contacts, Retargeted, Track
-from poise.pages.searches import read_color
+from poise.pages.searches import AXES, read_color
 from poise.pictures.body.flesh import find_flesh
 from poise.pictures.body.pieces import report_missing
 from poise.pictures.body.solids import place_object
@@ -54,9 +54,9 @@ Fields: TypeAlias = Mapping[str, NDArray[Any]]
 SENT = MemoSlot[set[tuple[str, str]]]("recordings and paths that have the static parts of the body")
 MOST_VERTICES = 1 << 20  # of a skin in one message, over its frames
 BALL, LINE, ARROW = 0.017, 0.004, 0.08  # of goals, relative to model length: radii, and the length of axes
-AXES = ((219, 77, 61), (64, 168, 82), (56, 117, 219))  # colours of x, y and z
 CONTACT, CONTACT_COLOR = 0.02, (230, 159, 0)  # m: the radius
 CURVES = ("position [m]", "rotation [rad]")
+EMPTY = "there are no poses to log: the motion, batch or list of answers is empty."
 
 
 def log(path: str, thing: Any, *, recording: "RecordingStream | None" = None) -> None:
@@ -80,7 +80,7 @@ def log(path: str, thing: Any, *, recording: "RecordingStream | None" = None) ->
         recording: The recording; by default the active one, as `rr.init` sets it.
 
     Raises:
-        InvalidValue: `thing` is of another type, or no recording is active.
+        InvalidValue: `thing` is of another type or empty, or no recording is active.
         MissingExtra: Rerun is not installed.
     """
     write = next((write for kind, write in WRITERS.items() if isinstance(thing, kind)), None)
@@ -198,7 +198,7 @@ def name_frames(model: Model, path: str, escape: Callable[[str], str]) -> list[s
 def log_poses(entry: Entry, model: Model, q: Floats, times: Times = None, *, again: bool = False) -> None:
     """Log configurations, (rows, nq), and the static parts unless the recording has them; `again` in any case."""
     if not len(q):
-        raise InvalidValue("it has no poses; there is nothing to log.")
+        raise InvalidValue(EMPTY)
     T, (parents, moving, still) = np.asarray(model.fk(q)), find_tree(model)
     entities, dress = name_frames(model, entry.path, entry.rr.escape_entity_path_part), make_dress(model)
     skins = {entry.name(model, f"skin_{k}"): part for k, part in enumerate(dress.skins if dress else ())}
@@ -373,8 +373,9 @@ def log_batch(entry: Entry, batch: BatchSolution) -> None:
 
 def log_answers(entry: Entry, answers: Answers) -> None:
     """Log all poses of a target, one after the other."""
-    if len(answers):
-        log_rows(entry, answers[0].model, answers.q, "row", {})
+    if not len(answers):
+        raise InvalidValue(EMPTY)
+    log_rows(entry, answers[0].model, answers.q, "row", {})
 
 
 def log_rows(entry: Entry, model: Model, q: Floats, timeline: str, errors: Mapping[str, Floats]) -> None:
