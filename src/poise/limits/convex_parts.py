@@ -31,7 +31,7 @@ BLOCK_POSES = 1024  # poses measured at once
 HULL_ERROR = 1e-3  # of L: of a solid's convex hull
 REST_DEPTH = 1e-3  # of L: deeper overlaps at rest are due to the shapes
 REST_GAP = 1e-3  # of L: gap at rest of housings that are two joints apart, which turn next to each other
-DEEP = 3e-3  # of L: for deeper overlaps, all directions are searched
+DEEP = 3e-3  # of L: for deeper overlaps, directions that turn little are searched
 TURN = 0.05  # of L: overlap that is accepted to turn a direction by one radian less from pose to pose
 EDGE = 3e-3  # of L: points this near to the deepest one share the contact
 
@@ -148,7 +148,7 @@ class ConvexParts:
             found, way = self.hulls.find(self.model.fk(q[part])[:, self.at], margin, way)
             found["pose"] += first
             rows = Overlaps(found)
-            deep = np.flatnonzero(rows.depth > DEEP * self.model.length)
+            deep = np.flatnonzero(rows.depth > (DEEP * self.model.length if steady else 0.0))
             if len(deep):
                 inside = rows.select(deep)
                 if steady:

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include "bind/bindings.h"
@@ -17,8 +16,6 @@
 
 namespace poise {
 namespace {
-
-constexpr double far_away = std::numeric_limits<double>::infinity();
 
 Array shaped(nb::handle x, const char* name, std::vector<npy_intp> shape) {
   Array a = as_array<double>(x, name);
