@@ -188,6 +188,18 @@ def test_a_stream_follows_pinches_and_keeps_parts_apart(clip: Motion, robot: Mod
     assert np.abs(np.diff(moved.q, axis=0)).max() < 0.4
 
 
+@pytest.mark.parametrize("fps", [30.0, 60.0])
+def test_fingers_of_a_stream_stop_before_they_pass_through_each_other(clip: Motion, robot: Model, fps: float) -> None:
+    hand, parts = clip.model, find_convex_parts(robot)
+    assert parts is not None
+    fists = [bend_hand(hand, 85.0, thumb=thumb) for thumb in ((20.0, 30.0, 40.0), (-15.0,))]
+    keys = [bend_hand(hand, 0.0), *fists, *(pinch_hand(hand, name) for name in FINGERS)]
+    order = np.repeat(np.random.default_rng(2).integers(len(keys), size=20), 2)  # each is reached in one frame
+    live = HandRetargeter(hand, robot, fps=fps)
+    moved = np.array([live.step(keys[key]).q for key in order])
+    assert parts.measure(moved, 0.0, steady=False).depth.max(initial=0.0) < 5e-4
+
+
 def test_a_stream_has_no_look_ahead_and_begins_again(clip: Motion, robot: Model) -> None:
     live = HandRetargeter(clip.model, robot)
     first = [live.step(q).q for q in clip.q[:45]]

@@ -82,7 +82,7 @@ class HandRetargeter:
         every = [*self.goals.goals, *pinches]
         self.window = Window(body, every, hold=HOLD_WEIGHT, smooth=spread, fps=self.fps, joints=moving, limits=lasting)
         own = clearance and not any(map(keeps_parts_apart, lasting))
-        self.separation = StreamSeparation(body, moving, self.fps, self.window.clamp) if own else None
+        self.separation = StreamSeparation(body, moving, self.fps, self.window.clamp, stops=True) if own else None
         self.reset()
 
     def reset(self) -> None:
