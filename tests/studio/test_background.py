@@ -225,3 +225,27 @@ def test_methods_that_are_chosen_together_leave_the_settings_of_one(studio):
     before = len(tab.inputs)
     tab.on_method(None)
     assert len(tab.inputs) == before
+
+
+QUIT_WHILE_SOLVING = """
+import threading
+import poise
+from poise.studio.web.background import Background
+solving = threading.Event()
+def work(progress):
+    solver = poise.Solver(poise.load("snake100"), poise.goals.Reach("tip", (99.0, 9.0, 0.0)), restarts=0)
+    while True:
+        progress(0, 1)
+        solving.set()
+        solver.solve()
+Background().start("Solve", work, print)
+solving.wait()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("_", range(2))
+def test_python_ends_while_a_task_solves(_) -> None:
+    command = [sys.executable, "-c", QUIT_WHILE_SOLVING]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -32,6 +32,7 @@ from poise.studio.scene.mesh_parts import make_dress
 from poise.studio.scene.objects_view import ObjectsView
 from poise.studio.scene.scenery import Scenery
 from poise.studio.showable import Opening, Showable, read_opening
+from poise.studio.web.background import start_thread
 from poise.studio.web.gate import Gate
 from poise.studio.web.meter import Meter
 from poise.studio.web.viser_server import start_server
@@ -263,7 +264,7 @@ class Session:
         self._touched = False  # whether a handle was dragged since
         if has_own_look(model):
             read = threading.Event()
-            threading.Thread(target=self._read_look, args=(model, self._bodies, read), daemon=True).start()
+            start_thread(self._read_look, model, self._bodies, read, name="poise-look")
             if read.wait(MESH_WAIT):  # a small body gets its meshes before it is shown
                 with self.lock:
                     self._put_on(model, self._bodies, camera=True)
@@ -326,7 +327,7 @@ class Session:
                 return
             if not woken:
                 explained = True
-                threading.Thread(target=self._explain, args=(self._requests,), daemon=True).start()
+                start_thread(self._explain, self._requests, name="poise-reason")
                 continue
             self._wake.clear()
             try:

@@ -1,13 +1,22 @@
-"""Background tasks: one at a time, in its own thread, with progress and cancellation."""
+"""Background tasks: one at a time, in its own thread, with progress and cancellation.
 
+A process whose threads still solve when the interpreter ends is aborted, so tasks are cancelled and threads are waited
+for before.
+"""
+
+import atexit
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 from poise.errors import PoiseError
 
-__all__ = ["Background"]
+__all__ = ["Background", "start_thread"]
+
+ENDING_S = 10.0  # in which threads may end when the interpreter does
 
 
 class Cancelled(Exception):
@@ -29,6 +38,7 @@ class Task:
         self.name, self.work, self.done = name, work, done
         self.frames, self.passes = (0, 0), 0
         self.cancelled = self.claimed = False
+        tasks.add(self)
 
     @property
     def share(self) -> float:
@@ -73,7 +83,7 @@ class Background:
             self._task = task = Task(name, work, done)
             self.refused = ""
         self._tell()
-        threading.Thread(target=self._run, args=(task,), name="poise-background", daemon=True).start()
+        start_thread(self._run, task, name="poise-background")
         return True
 
     def cancel(self) -> bool:
@@ -123,3 +133,25 @@ class Background:
                 listen()
             except Exception:  # an error in a listener does not end the task
                 traceback.print_exc()
+
+
+tasks = WeakSet[Task]()
+threads = WeakSet[threading.Thread]()
+
+
+def start_thread(run: Callable[..., object], *args: Any, name: str) -> threading.Thread:
+    """Start a thread, which may run until the interpreter ends."""
+    thread = threading.Thread(target=run, args=args, name=name, daemon=True)
+    threads.add(thread)
+    thread.start()
+    return thread
+
+
+@atexit.register
+def end_threads() -> None:
+    """Cancel all tasks, and wait until all threads have ended."""
+    for task in tuple(tasks):
+        task.cancelled = True
+    end = time.monotonic() + ENDING_S
+    for thread in tuple(threads):
+        thread.join(max(end - time.monotonic(), 0.0))
