@@ -1,4 +1,6 @@
-"""The bridge to LeRobot: an arm of five joints and a gripper, like the SO-101."""
+"""The bridge to LeRobot, with the SO-101: an arm of five joints and a gripper."""
+
+import re
 
 import numpy as np
 import pytest
@@ -11,32 +13,15 @@ from poise.spatial import Rotation
 
 FRAME = "gripper_frame_link"
 MOTORS = ["shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper"]
-LINKS = ["base_link", "shoulder_link", "upper_arm_link", "lower_arm_link", "wrist_link", "gripper_link", "jaw_link"]
-ORIGINS = [  # xyz and rpy of the joints, as the maker of the SO-101 gives them, rounded
-    "0.0388 0 0.0624|3.14159 0 -3.14159", "-0.0304 -0.0183 -0.0542|-1.5708 -1.5708 0",
-    "-0.1126 -0.028 0|0 0 1.5708", "-0.1349 0.0052 0|0 0 -1.5708",
-    "0 -0.0611 0.0181|1.5708 0.0487 3.14159", "0.0202 0.0188 -0.0234|1.5708 0 0",
-]  # fmt: skip
-RANGES = np.array([(-1.92, 1.92), (-1.745, 1.745), (-1.69, 1.69), (-1.658, 1.658), (-2.744, 2.841), (-0.175, 1.745)])
-LOWER, UPPER = np.degrees(RANGES.T)
+LOWER, UPPER = np.degrees([poise.load("so101").lower, poise.load("so101").upper])
 
 
 def write_arm(folder):
-    """The arm as a URDF in which MuJoCo keeps the frame of the gripper."""
-    solid = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
-    links = "".join(f'<link name="{name}">{solid}</link>' for name in [*LINKS, FRAME])
-    rows = [
-        (*row, f'<axis xyz="0 0 1"/><limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/>', "revolute")
-        for *row, (lower, upper) in zip(MOTORS, LINKS, LINKS[1:], ORIGINS, RANGES, strict=False)
-    ]
-    rows.append(("fixed", "gripper_link", FRAME, "-0.0079 -0.0002 -0.0981|0 3.14159 0", "", "fixed"))
-    joints = "".join(
-        f'<joint name="{name}" type="{kind}"><parent link="{above}"/><child link="{link}"/>'
-        f'<origin xyz="{at.split("|")[0]}" rpy="{at.split("|")[1]}"/>{rest}</joint>'
-        for name, above, link, at, rest, kind in rows
-    )
-    keep = '<mujoco><compiler fusestatic="false"/></mujoco>'
-    return write(folder, f'<robot name="arm">{keep}{links}{joints}</robot>', "arm.urdf")
+    """The SO-101 as a URDF in which MuJoCo keeps the frame of the gripper."""
+    poise.save(poise.load("so101"), folder / "arm.urdf")
+    keep = '<mujoco><compiler fusestatic="false" balanceinertia="true" boundinertia="1e-6" boundmass="1e-6"/></mujoco>'
+    text = (folder / "arm.urdf").read_text("utf-8")
+    return write(folder, re.sub("(<robot [^>]*>)", rf"\1{keep}", text), "arm.urdf")
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +190,7 @@ Q, POSE = np.zeros(6), np.eye(4)
         (lambda a: RobotKinematics(a.model, FRAME, ["shoulder"]), NameNotFound, "joint is called 'shoulder'"),
         (lambda a: RobotKinematics(a.model, FRAME, "shoulder_pan"), InvalidValue, r"list of names, such as \['should"),
         (lambda a: RobotKinematics(a.model, FRAME, [*MOTORS, "gripper"]), InvalidValue, "'gripper' is given twice"),
-        (lambda a: RobotKinematics(a.model, FRAME, ["fixed"]), InvalidValue, "'fixed' is a fixed joint"),
+        (lambda a: RobotKinematics(a.model, FRAME, [FRAME + "_fixed"]), InvalidValue, "is a fixed joint"),
         (lambda a: RobotKinematics(a.model, FRAME, ["gripper"]), InvalidValue, "no joint that moves frame 'gripper_fr"),
         (lambda a: a.forward_kinematics(Q[:5]), ShapeMismatch, r"joint_pos_deg has shape \(5,\).*each of 6: shoulder"),
         (lambda a: a.inverse_kinematics(Q[:5], POSE), ShapeMismatch, "current_joint_pos has shape"),

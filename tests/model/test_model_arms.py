@@ -114,6 +114,12 @@ def test_known_positions_at_zero(name: str, frame: str, position: tuple[float, f
     np.testing.assert_allclose(model.fk(np.zeros(model.nq), frame)[:3, 3], position, atol=1e-14)
 
 
+def test_so101_has_the_places_of_its_makers_file() -> None:
+    # gripper_frame_link of so101_new_calib.urdf in MuJoCo
+    place = models.build("so101").fk([0.3, -0.5, 0.7, 0.2, 0.1, 0.0], "gripper_frame_link")[:3, 3]
+    np.testing.assert_allclose(place, (0.30402675, -0.08286977, 0.13784712), atol=2e-5)
+
+
 def test_panda_ready_pose() -> None:
     # the tool points down, 0.3069 m out and 0.4869 m up (the maker's ready pose at the hand's centre point)
     model = models.build("panda")
@@ -178,7 +184,7 @@ def test_joints_have_the_makers_names_in_order(name: str, joints: list[str]) -> 
 
 
 # masses: the sum of the published link masses, with the base and the Panda's hand
-@pytest.mark.parametrize(("name", "mass"), [("panda", 17.4219), ("ur5e", 21.7), ("iiwa14", 30.61)])
+@pytest.mark.parametrize(("name", "mass"), [("panda", 17.4219), ("ur5e", 21.7), ("iiwa14", 30.61), ("so101", 0.632)])
 def test_masses_add_up(name: str, mass: float) -> None:
     assert models.build(name).mass == pytest.approx(mass, abs=1e-4)
 

@@ -24,6 +24,7 @@ SIZES = {
     "panda": (7, 7),
     "ur5e": (6, 6),
     "iiwa14": (7, 7),
+    "so101": (6, 6),
     "snake100": (100, 100),
 }
 FIGURES = ("humanoid", "quadruped")

@@ -28,6 +28,7 @@ _HOMES = {
     "panda": "panda",
     "ur5e": "ur5e",
     "iiwa14": "iiwa14",
+    "so101": "so101",
     "snake100": "snake100",
 }
 
