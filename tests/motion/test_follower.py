@@ -1,5 +1,7 @@
 """Followers of live targets: clutches, gaps, pauses, wrong calls."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,16 @@ def test_a_late_target_is_reported_and_the_last_one_is_kept():
     assert "late" in follower.step({}, DT).why()
     np.testing.assert_allclose(find_hand(follower), target, atol=1e-3)
     assert follower.step({"hand": target}, DT).state == "following"
+
+
+def test_target_speed_is_in_metres_for_bodies_in_another_unit():
+    arm = poise.load("planar2")
+    follower = Follower(
+        poise.Model("cm", arm.layout.specs, attached=replace(arm.attachments, units="cm")), Reach("tip"), LIMITS
+    )
+    tip = follower.model.fk(follower.q, "tip")[:3, 3]
+    assert follower.step({"tip": tip + (2.0, 0.0, 0.0)}, DT).gaps == {}
+    assert follower.step({"tip": tip + (52.0, 0.0, 0.0)}, DT).gaps == {"tip": "is 0.5 m away"}
 
 
 def test_pausing_brakes_and_resuming_moves_nothing():

@@ -36,7 +36,8 @@ class TargetStream:
     """
 
     def __init__(self, model: Model, rows: GoalRows, speed: tuple[float, float]) -> None:
-        self.model, self.rows, self.speed = model, rows, speed
+        self.model, self.rows = model, rows
+        self.speed = speed[0] / model.metres_per_unit, speed[1]
 
     def reset(self, q: Floats) -> None:
         """Begin again at a pose of the body."""
@@ -107,7 +108,7 @@ class TargetStream:
         far, used, jumps = float(np.linalg.norm(way)), np.array(self.good), []
         if self.rows.op != ROTATION and far > self.speed[0] * dt:
             used[9:] = self.used[9:] + way * (self.speed[0] * dt / far)
-            jumps.append(f"{far:.3g} m")
+            jumps.append(f"{far * self.model.metres_per_unit:.3g} m")
         most = min(self.speed[1] * dt, np.pi)
         chord = float(np.linalg.norm(self.good[:9] - self.used[:9]))  # of the angle: 2 sqrt(2) sin(angle / 2)
         if self.rows.op != POSITION and chord > 8.0**0.5 * math.sin(0.5 * most):
