@@ -116,6 +116,8 @@ WRONG = [
     ({"targets": {"hand": T}}, "dt is missing"),
     ({"dt": 0}, "dt is 0"),
     ({"dt": -0.01}, "dt"),
+    ({"dt": 1e-300}, "dt is 1e-300.*at least 1e-09"),
+    ({"dt": 1e200}, "1e.200' is too large.*below"),
     ({"dt": True}, "dt"),
     ({"dt": "0.01"}, "dt"),
     ({"target": {"hand": T}, "dt": DT}, "'target'.*'targets'"),

@@ -116,8 +116,8 @@ def test_target_speed_is_in_metres_for_bodies_in_another_unit():
         poise.Model("cm", arm.layout.specs, attached=replace(arm.attachments, units="cm")), Reach("tip"), LIMITS
     )
     tip = follower.model.fk(follower.q, "tip")[:3, 3]
-    assert follower.step({"tip": tip + (2.0, 0.0, 0.0)}, DT).gaps == {}
-    assert follower.step({"tip": tip + (52.0, 0.0, 0.0)}, DT).gaps == {"tip": "is 0.5 m away"}
+    assert follower.step({"tip": np.add(tip, (2.0, 0.0, 0.0))}, DT).gaps == {}
+    assert follower.step({"tip": np.add(tip, (52.0, 0.0, 0.0))}, DT).gaps == {"tip": "is 0.5 m away"}
 
 
 def test_pausing_brakes_and_resuming_moves_nothing():
@@ -172,6 +172,7 @@ def test_a_goal_released_in_motion_does_not_come_back():
     [
         (lambda f, T: f.step({"hand": T}, 0.0), InvalidValue, "dt"),
         (lambda f, T: f.step({"hand": T}, np.nan), InvalidValue, "dt"),
+        (lambda f, T: f.step({"hand": T}, 1e-300), InvalidValue, "dt"),
         (lambda f, T: f.step({"hnad": T}, DT), NameNotFound, "hand"),
         (lambda f, T: f.step([T], DT), InvalidValue, "targets"),
         (lambda f, T: f.step({"hand": T[:3, 3]}, DT), ShapeMismatch, "hand"),

@@ -23,6 +23,7 @@ from poise.diagnosis.misses import is_missed
 from poise.errors import InvalidValue, PoiseError, name_not_found, show_value
 from poise.goals.goal import POSE, POSITION, ROTATION
 from poise.kinematics.column_names import name_columns, name_velocities
+from poise.kinematics.regions import LARGEST
 from poise.motion import Follower, LiveSolution
 from poise.spatial import Transform
 
@@ -132,10 +133,10 @@ def write_step(step: LiveSolution, *, reasons: bool) -> Message:
 
 
 def read_message(line: bytes) -> Message:
-    """Return the object of a line; all its numbers are finite floats.
+    """Return the object of a line; all its numbers are floats, below LARGEST.
 
     Raises:
-        InvalidValue: The line is not a JSON object in UTF-8, or has a number that is not finite.
+        InvalidValue: The line is not a JSON object in UTF-8, or has a number that is too large.
     """
     try:
         message = json.loads(
@@ -151,10 +152,10 @@ def read_message(line: bytes) -> Message:
 
 
 def read_number(text: str) -> float:
-    """Return a finite number."""
+    """Return a number, small enough that no square overflows."""
     number = float(text)
-    if not math.isfinite(number):
-        raise InvalidValue(f"{show_value(text)} is too large for a number; every number must be finite.")
+    if abs(number) >= LARGEST:
+        raise InvalidValue(f"{show_value(text)} is too large; every number must be below {LARGEST:g}.")
     return number
 
 

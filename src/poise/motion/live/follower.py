@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.arguments import check_positive
+from poise.arguments import check_number, check_positive
 from poise.arrays import Floats
 from poise.errors import InvalidValue, ShapeMismatch, name_not_found
 from poise.goals import Goal, Rest
@@ -33,6 +33,7 @@ from poise.spatial import as_rotation
 
 __all__ = ["Follower"]
 
+SHORTEST_S = 1e-9  # of a step; velocities of shorter ones are rounding errors
 GLIDE_S = 0.5  # in which joints that the goals leave free lose most of their velocity
 LIMITS = (Speed(), Acceleration(20.0))  # the velocity limits of the file, and rad/s^2 or m/s^2
 
@@ -148,7 +149,7 @@ class Follower:
         Args:
             targets: {goal name: target, or pose of its controller}; None for a target that was lost. Goals that are not
                 named keep their last target.
-            dt: The time since the last step [s]; it may differ from step to step.
+            dt: The time since the last step [s], at least 1e-9; it may differ from step to step.
             measured: Where the joints are now (default: where the last step sent them). A position outside of its range
                 counts as the end of the range.
 
@@ -158,7 +159,7 @@ class Follower:
         Raises:
             InvalidValue, ShapeMismatch, NameNotFound: An argument is wrong. The follower is as before the call.
         """
-        time = check_positive(dt, "dt", "a positive number of seconds")
+        time = check_number(dt, "dt", f"a number of seconds, at least {SHORTEST_S:g}", SHORTEST_S)
         places, plain = self._read_targets({} if targets is None else targets)
         if measured is not None:
             self._q = self._read_measured(measured)
