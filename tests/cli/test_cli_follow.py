@@ -344,7 +344,7 @@ def test_a_port_that_is_in_use_is_named():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         shown = run_poise("follow", "ur5e", "--speed", 2, "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
     assert shown.exit_code == 2
-    assert "Choose another port" in shown.output
+    assert "Choose another address or port" in shown.output
 
 
 @pytest.mark.parametrize(

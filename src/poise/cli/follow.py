@@ -102,7 +102,7 @@ def open_listener(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         reason = error.strerror
-    raise InvalidValue(f"--listen {host}:{port}: {reason}. Choose another port, or 0 for a free one.")
+    raise InvalidValue(f"--listen {host}:{port}: {reason}. Choose another address or port; 0 is a free port.")
 
 
 def report_client(text: str) -> None:
