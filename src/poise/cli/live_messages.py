@@ -96,6 +96,8 @@ class LiveMessages:
             raise InvalidValue(f"{name} is {show_value(value)}; it must be true.")
         match name:
             case "engage":
+                if message.get("pose") is None:
+                    raise InvalidValue("pose is missing; give the pose of the controller now.")
                 pose = read_target(message.get("pose"), f"pose of the controller of goal {value!r}")
                 axes = check_numbers(message["axes"], "axes") if "axes" in message else None
                 follower.engage(value, pose, scale=message.get("scale", 1.0), axes=axes)
