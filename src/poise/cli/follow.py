@@ -4,6 +4,7 @@ import json
 import secrets
 import socket
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -77,8 +78,9 @@ def follow_command(
         typer.echo(json.dumps({**facts, **({"token": token} if token else {})}))
     else:
         typer.echo(write_greeting(follower, host, port, token))
+    report = partial(typer.echo, err=True)
     with listener, suppress(KeyboardInterrupt):
-        asyncio.run(LineServer(LiveMessages(follower), report_client, token).serve(listener))
+        asyncio.run(LineServer(LiveMessages(follower), report, token).serve(listener))
 
 
 def read_address(text: str) -> tuple[str, int]:
@@ -103,11 +105,6 @@ def open_listener(host: str, port: int) -> socket.socket:
     except OSError as error:
         reason = error.strerror
     raise InvalidValue(f"--listen {host}:{port}: {reason}. Choose another address or port; 0 is a free port.")
-
-
-def report_client(text: str) -> None:
-    """Print what a client did, to the error stream."""
-    typer.echo(text, err=True)
 
 
 def write_greeting(follower: Follower, host: str, port: int, token: str) -> str:
