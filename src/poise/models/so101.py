@@ -39,8 +39,19 @@ def so101() -> Model:
     parent = "base_link"
     for joint, frame, place, angles, (lower, upper), mass, center in LINKS:
         offset = Transform(Rotation.from_euler("ZYX", angles[::-1]), place)
-        limits = {"lower": lower, "upper": upper, "velocity": SPEED, "effort": TORQUE}
-        builder.add_joint(joint, parent, "revolute", frame=frame, offset=offset, mass=mass, center=center, **limits)
+        builder.add_joint(
+            joint,
+            parent,
+            "revolute",
+            frame=frame,
+            offset=offset,
+            lower=lower,
+            upper=upper,
+            mass=mass,
+            center=center,
+            velocity=SPEED,
+            effort=TORQUE,
+        )
         parent = frame
     tool = Transform(Rotation.from_vector((0.0, pi, 0.0)), (-0.0079, -0.00022, -0.09813))
     builder.add_frame("gripper_frame_link", "gripper_link", tool)

@@ -145,7 +145,7 @@ def read_place(rows: GoalRows, name: str, target: Any) -> Floats | None:
 def is_matrix(target: Any) -> bool:
     """Return whether a target is a 4x4 array."""
     try:
-        return np.shape(target) == (4, 4)
+        return bool(np.shape(target) == (4, 4))
     except ValueError:  # rows of different lengths
         return False
 

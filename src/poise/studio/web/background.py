@@ -6,17 +6,15 @@ for before.
 
 import atexit
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
 
 from poise.errors import PoiseError
 
 __all__ = ["Background", "start_thread"]
 
-ENDING_S = 10.0  # in which threads may end when the interpreter does
+ENDING_S = 10.0  # in which a thread may end before the interpreter does
 
 
 class Cancelled(Exception):
@@ -38,7 +36,10 @@ class Task:
         self.name, self.work, self.done = name, work, done
         self.frames, self.passes = (0, 0), 0
         self.cancelled = self.claimed = False
-        tasks.add(self)
+
+    def cancel(self) -> None:
+        """End the task at its next progress report."""
+        self.cancelled = True
 
     @property
     def share(self) -> float:
@@ -83,7 +84,7 @@ class Background:
             self._task = task = Task(name, work, done)
             self.refused = ""
         self._tell()
-        start_thread(self._run, task, name="poise-background")
+        start_thread(self._run, task, name="poise-background", cancel=task.cancel)
         return True
 
     def cancel(self) -> bool:
@@ -135,23 +136,20 @@ class Background:
                 traceback.print_exc()
 
 
-tasks = WeakSet[Task]()
-threads = WeakSet[threading.Thread]()
+def start_thread(run: Callable[..., object], *args: Any, name: str, cancel: Callable[[], object] | None = None) -> None:
+    """Start a thread; before the interpreter ends, `cancel` is called, and the thread is waited for."""
 
+    def work() -> None:
+        try:
+            run(*args)
+        finally:
+            atexit.unregister(end)
 
-def start_thread(run: Callable[..., object], *args: Any, name: str) -> threading.Thread:
-    """Start a thread, which may run until the interpreter ends."""
-    thread = threading.Thread(target=run, args=args, name=name, daemon=True)
-    threads.add(thread)
+    def end() -> None:
+        if cancel is not None:
+            cancel()
+        thread.join(ENDING_S)
+
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    atexit.register(end)
     thread.start()
-    return thread
-
-
-@atexit.register
-def end_threads() -> None:
-    """Cancel all tasks, and wait until all threads have ended."""
-    for task in tuple(tasks):
-        task.cancelled = True
-    end = time.monotonic() + ENDING_S
-    for thread in tuple(threads):
-        thread.join(max(end - time.monotonic(), 0.0))

@@ -20,13 +20,14 @@ from poise.kinematics import Motion
 from poise.limits.convex_parts import ConvexParts, Overlaps, find_convex_parts
 from poise.model import Model
 from poise.motion.contact.soles import measure_size
-from poise.motion.problem.near_parts import DEEP_M, MEASURED_FPS, NEAR_M
+from poise.motion.problem.near_parts import DEEP_M, MEASURED_FPS
 from poise.motion.retargeting.separation.limbs import list_movable
 
 __all__ = ["StreamSeparation"]
 
 FADE_S = 0.1  # time in which a displacement fades by a factor of e after a collision
 FASTEST_RAD_S = 6.0  # change of a displacement
+NEAR_M = 0.025  # gap of parts that could meet before the next frame
 STILL_RAD = 1e-6  # a smaller displacement ends
 SHARES = 1.0, 0.5, 0.25  # of the faded displacement, tried in turn if the new one is rejected
 STOPS = np.linspace(0.875, 0.0, 8)  # shares of a motion after which joints may stop
