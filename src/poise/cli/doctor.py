@@ -27,6 +27,7 @@ PURPOSES = {
     "studio": "dragging in the browser, pictures, meshes",
     "formats": "MJCF and Parquet files, YAML of xacro files",
     "gpu": "batches on an NVIDIA GPU",
+    "rerun": "recordings for the viewer of Rerun",
     "scale": "jobs that may be killed, on all cores, Slurm or Ray",
     "scipy": "methods.Scipy, SciPy's optimisers on the same problem",
 }
