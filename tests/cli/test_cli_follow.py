@@ -47,13 +47,13 @@ def find_pose(messages):
 
 def test_the_greeting_describes_the_robot():
     messages = make_messages()
-    told = messages.greet()
+    greeting = messages.greet()
     model = messages.follower.model
-    assert told["protocol"] == 1
-    assert told["goals"] == {"hand": "pose"}
-    assert told["joints"] == list(told["ranges"]) == [joint.name for joint in model.joints if joint.nq]
-    assert told["q"] == pytest.approx(BENT["ur5e"])
-    assert list(told["ranges"].values()) == np.transpose([model.lower, model.upper]).tolist()
+    assert greeting["protocol"] == 1
+    assert greeting["goals"] == {"hand": "pose"}
+    assert greeting["joints"] == list(greeting["ranges"]) == [joint.name for joint in model.joints if joint.nq]
+    assert greeting["q"] == pytest.approx(BENT["ur5e"])
+    assert list(greeting["ranges"].values()) == np.transpose([model.lower, model.upper]).tolist()
     assert LiveMessages(poise.motion.Follower(poise.load("humanoid"), [poise.goals.Reach("hand_l")], [])).greet()
 
 
@@ -214,10 +214,10 @@ def connect_when_free(port):
     """Connect; the place of the last client is free when the server has read its end."""
     while True:
         client = Client(port)
-        told = client.read()
-        if "error" not in told:
-            return client, told
-        assert "another client" in told["error"]
+        greeting = client.read()
+        if "error" not in greeting:
+            return client, greeting
+        assert "another client" in greeting["error"]
         client.close()
 
 
@@ -256,8 +256,8 @@ def test_one_client_is_served_at_a_time_and_the_next_begins_where_the_body_is():
         q = first.ask({"targets": {"hand": target}, "dt": DT})["q"]
         first.send(b'{"targets": {"hand": nu')  # and it is gone
         first.close()
-        third, told = connect_when_free(port)
-        assert told["q"] == q
+        third, greeting = connect_when_free(port)
+        assert greeting["q"] == q
         answer = third.ask({"dt": DT})
         assert answer["state"] == "held"
         assert answer["q"] == q
@@ -269,13 +269,13 @@ def test_one_client_is_served_at_a_time_and_the_next_begins_where_the_body_is():
 def test_long_lines_and_other_protocols_end_the_connection_and_garbage_does_not():
     def work(port):
         for first in (b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n" + b'{"dt": 0.01}\n', b"x" * (200 * LONGEST_LINE)):
-            client, told = connect_when_free(port)
+            client, greeting = connect_when_free(port)
             client.send(first)
             assert re.search("not JSON|longer than", client.read()["error"])
             assert client.read_end() == b""
             client.close()
         client, again = connect_when_free(port)
-        assert again["q"] == told["q"]
+        assert again["q"] == greeting["q"]
         assert client.ask({"dt": DT})["state"] == "held"
         for line in (b"\xff\xfe\n", b"\x00\n", b"GET / HTTP/1.1\r\n", b"\n"):
             client.send(line)
@@ -387,9 +387,9 @@ def test_ctrl_c_ends_it_while_a_client_is_connected():
     command = [sys.executable, "-c", RUN]
     with subprocess.Popen([*command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            told = json.loads(process.stdout.readline())
-            assert told["goals"] == ["tool0"]
-            client = Client(told["port"])
+            greeting = json.loads(process.stdout.readline())
+            assert greeting["goals"] == ["tool0"]
+            client = Client(greeting["port"])
             assert client.read()["poise"] == "follow"
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=PATIENCE)
