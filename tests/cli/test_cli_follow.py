@@ -381,7 +381,7 @@ def test_hands_or_the_tip_follow(body, ends):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C of another process")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot send Ctrl-C to one process")
 def test_ctrl_c_ends_it_while_a_client_is_connected():
     words = ["follow", "ur5e", "--speed", "2", "--listen", "127.0.0.1:0", "--json"]
     command = [sys.executable, "-c", RUN]
