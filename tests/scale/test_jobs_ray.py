@@ -30,6 +30,8 @@ def cluster() -> Iterator[Any]:
     os.environ.setdefault("RAY_worker_niceness", "0")  # at 15 its workers starve behind other tests
     os.environ.setdefault("RAY_prestart_worker_first_driver", "0")  # a process takes seconds, and most would be idle
     os.environ.setdefault("RAY_idle_worker_killing_time_threshold_ms", "600000")  # after 1 s another would start
+    os.environ.setdefault("RAY_DATA_PARQUET_FOOTER_NUM_ACTORS", "1")  # 32 processes would read the heads of two files
+    os.environ.setdefault("RAY_health_check_period_ms", "500")  # five checks must fail before a node is called dead
     import ray.data
     from ray.cluster_utils import Cluster
 
