@@ -27,7 +27,9 @@ FILES = {
 def read_imports(path: Path) -> tuple[tuple[str, bool], ...]:
     """Return the files of the package that a file imports, each with whether only type checkers read that."""
     guards = (
-        node for node in read_nodes()[path] if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        node
+        for node in read_nodes()[path]
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     )
     typed = {id(inner) for guard in guards for inner in ast.walk(guard)}
     found: list[tuple[str, bool]] = []
