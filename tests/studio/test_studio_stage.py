@@ -184,7 +184,7 @@ UNITS = {"m": 1.0, "cm": 0.01, "in": 0.0254, "cmu": 0.0254 / 0.45}
 
 def write_in(unit: str) -> Motion:
     """Return a walk whose lengths are in a unit."""
-    big = scale_motion(make_walk(), 1.0 / UNITS[unit])
+    big = scale_motion(make_walk(48), 1.0 / UNITS[unit])
     body = big.model
     attached = replace(body.attachments, units=unit)
     return Motion(Model(body.name, body.layout.specs, source=body.source, attached=attached), big.q, big.fps)
