@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+import poise
 from chromium import chromium
 from studio_page import SIZE, open_page, still
 from tiers import LongTests
@@ -83,6 +84,18 @@ def pytest_collection() -> Generator[None, Any, Any]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture(scope="session")
+def panda() -> poise.Model:
+    """A robot arm of seven joints; models are immutable."""
+    return poise.load("panda")
+
+
+@pytest.fixture(scope="session")
+def humanoid() -> poise.Model:
+    """The built-in character."""
+    return poise.load("humanoid")
 
 
 @pytest.fixture(scope="session")

@@ -68,11 +68,6 @@ EACH: list[Goal] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def figure() -> poise.Model:
-    return poise.load("humanoid")
-
-
 def make_standing(model: poise.Model) -> list[Goal]:
     return [Reach(foot, model.fk(model.rest, foot), weight=10.0) for foot in ("foot_l", "foot_r")]
 
@@ -109,11 +104,11 @@ def test_default_names_are_the_frame_then_the_kind() -> None:
     ]
 
 
-def test_every_goal_says_how_many_rows_it_has(figure: poise.Model) -> None:
+def test_every_goal_says_how_many_rows_it_has(humanoid: poise.Model) -> None:
     for goal in EACH:
         if not isinstance(goal, Rest):
-            solver = Solver(figure, [*make_standing(figure), goal])
-            assert len(solver.problem.rows_jacobian(figure.rest)[1]) == 12 + goal.rows(figure).size
+            solver = Solver(humanoid, [*make_standing(humanoid), goal])
+            assert len(solver.problem.rows_jacobian(humanoid.rest)[1]) == 12 + goal.rows(humanoid).size
 
 
 # ------------------------------------------------------------------------------------------------ refusals
@@ -187,12 +182,12 @@ def test_invalid_values_are_rejected_by_name(make: Callable[[], Any], error: typ
     ],
     ids=lambda x: type(x).__name__,
 )
-def test_a_solver_takes_new_targets(figure: poise.Model, goal: Goal, new: Any) -> None:
-    solver = Solver(figure, goal)
-    before = solver.problem.rows_jacobian(figure.rest)[1]
+def test_a_solver_takes_new_targets(humanoid: poise.Model, goal: Goal, new: Any) -> None:
+    solver = Solver(humanoid, goal)
+    before = solver.problem.rows_jacobian(humanoid.rest)[1]
     solver.solve(targets={next(iter(solver.goals)): new})
     other = solver.with_targets({next(iter(solver.goals)): new})
-    after = other.problem.rows_jacobian(figure.rest)[1]
+    after = other.problem.rows_jacobian(humanoid.rest)[1]
     assert len(before) == len(after)
     assert not np.array_equal(before, after) or not before.any()
 
@@ -209,8 +204,8 @@ def test_a_solver_takes_new_targets(figure: poise.Model, goal: Goal, new: Any) -
     ],
     ids=lambda x: type(x).__name__,
 )
-def test_a_target_of_another_kind_is_rejected(figure: poise.Model, goal: Goal, new: Any, words: str) -> None:
-    solver = Solver(figure, goal)
+def test_a_target_of_another_kind_is_rejected(humanoid: poise.Model, goal: Goal, new: Any, words: str) -> None:
+    solver = Solver(humanoid, goal)
     with pytest.raises(PoiseError, match=words):
         solver.solve(targets={next(iter(solver.goals)): new})
 
@@ -218,11 +213,11 @@ def test_a_target_of_another_kind_is_rejected(figure: poise.Model, goal: Goal, n
 # ------------------------------------------------------------------------------------------------ contacts
 
 
-def test_the_contacts_of_feet_are_heels_balls_and_toes(figure: poise.Model) -> None:
-    found = {frame for frame, _ in Balance(["foot_l", "foot_r"]).contacts(figure)}
+def test_the_contacts_of_feet_are_heels_balls_and_toes(humanoid: poise.Model) -> None:
+    found = {frame for frame, _ in Balance(["foot_l", "foot_r"]).contacts(humanoid)}
     assert found == {f"{place}_{side}" for place in ("foot", "heel", "ball", "toe") for side in "lr"}
-    assert {frame for frame, _ in Balance(["pelvis"]).contacts(figure)} == {"pelvis", "hip_l", "hip_r"}
-    assert len(Balance(("heel_l", (0.0, 0.0, 0.1))).contacts(figure)) == 1
+    assert {frame for frame, _ in Balance(["pelvis"]).contacts(humanoid)} == {"pelvis", "hip_l", "hip_r"}
+    assert len(Balance(("heel_l", (0.0, 0.0, 0.1))).contacts(humanoid)) == 1
 
 
 def test_the_corners_of_a_sole_are_contacts() -> None:
@@ -239,18 +234,18 @@ def test_the_corners_of_a_sole_are_contacts() -> None:
 # ------------------------------------------------------------------------------------------------ custom
 
 
-def test_a_wrong_jacobian_is_rejected_with_its_entry(figure: poise.Model) -> None:
+def test_a_wrong_jacobian_is_rejected_with_its_entry(humanoid: poise.Model) -> None:
     def wrong(q: Floats) -> Floats:
-        J = np.array(figure.jacobian(q, "hand_l")[:3])
+        J = np.array(humanoid.jacobian(q, "hand_l")[:3])
         J[1, 30] += 0.01
         return J
 
     def hand(q: Floats) -> Floats:
-        return np.asarray(figure.fk(q, "hand_l")[:3, 3])
+        return np.asarray(humanoid.fk(q, "hand_l")[:3, 3])
 
     with pytest.raises(InvalidValue, match=r"jacobian\[1, 30\].*'elbow_l'"):
-        poise.solve(figure, Custom(hand, wrong, size=3))
-    poise.solve(figure, Custom(hand, lambda q: figure.jacobian(q, "hand_l")[:3], size=3))
+        poise.solve(humanoid, Custom(hand, wrong, size=3))
+    poise.solve(humanoid, Custom(hand, lambda q: humanoid.jacobian(q, "hand_l")[:3], size=3))
 
 
 @pytest.mark.parametrize("bends", [1e3, 1e5, 1e6, 3e6])
@@ -273,48 +268,48 @@ def test_a_residual_that_bends_within_a_step_is_not_held_against_a_jacobian(bend
             Custom(residual, wrong, size=1).rows(arm)
 
 
-def test_a_kink_is_not_held_against_a_jacobian(figure: poise.Model) -> None:
+def test_a_kink_is_not_held_against_a_jacobian(humanoid: poise.Model) -> None:
     """At zero |x| has no slope; either side's will do."""
     x = 30  # the elbow's velocity, at its rest
 
     def residual(q: Floats) -> Floats:
-        return np.array([abs(q[x + 1] - figure.rest[x + 1])])
+        return np.array([abs(q[x + 1] - humanoid.rest[x + 1])])
 
     def jacobian(q: Floats) -> Floats:
-        J = np.zeros((1, figure.nv))
-        J[0, x] = 1.0 if q[x + 1] >= figure.rest[x + 1] else -1.0
+        J = np.zeros((1, humanoid.nv))
+        J[0, x] = 1.0 if q[x + 1] >= humanoid.rest[x + 1] else -1.0
         return J
 
-    poise.solve(figure, Custom(residual, jacobian, size=1))
+    poise.solve(humanoid, Custom(residual, jacobian, size=1))
 
 
 # ------------------------------------------------------------------------------------------------ what they do
 
 
 @pytest.mark.parametrize("goal", [goal for goal in EACH if goal.counts], ids=lambda goal: type(goal).__name__)
-def test_a_standing_figure_serves_each_goal(figure: poise.Model, goal: Goal) -> None:
+def test_a_standing_figure_serves_each_goal(humanoid: poise.Model, goal: Goal) -> None:
     if isinstance(goal, Custom) or goal == Relative("hand_l", "hand_r", np.eye(4)):
         pytest.skip("it asks for something that no standing figure can do")
-    solution = poise.solve(figure, [*make_standing(figure), goal, Rest()])
+    solution = poise.solve(humanoid, [*make_standing(humanoid), goal, Rest()])
     assert solution.reached, solution
 
 
-def test_mid_range_goes_to_the_middle(figure: poise.Model) -> None:
+def test_mid_range_goes_to_the_middle(humanoid: poise.Model) -> None:
     goal = MidRange()
-    lower, upper = figure.lower[6:], figure.upper[6:]
+    lower, upper = humanoid.lower[6:], humanoid.upper[6:]
     middle, half = (lower + upper) / 2, (upper - lower) / 2
-    wanted = goal.find_wanted(figure)
+    wanted = goal.find_wanted(humanoid)
     np.testing.assert_allclose(wanted[7:], middle, atol=1e-15)
-    np.testing.assert_array_equal(wanted[:7], figure.rest[:7])
-    np.testing.assert_allclose(goal.gain(figure)[6:], 1 / half**2)
-    np.testing.assert_array_equal(goal.gain(figure)[:6], 0.0)
-    solution = poise.solve(figure, [Reach("head", figure.fk(figure.rest, "head")[:3, 3]), goal])
+    np.testing.assert_array_equal(wanted[:7], humanoid.rest[:7])
+    np.testing.assert_allclose(goal.gain(humanoid)[6:], 1 / half**2)
+    np.testing.assert_array_equal(goal.gain(humanoid)[:6], 0.0)
+    solution = poise.solve(humanoid, [Reach("head", humanoid.fk(humanoid.rest, "head")[:3, 3]), goal])
     assert solution.reached
     assert np.abs((solution.q[7:] - middle) / half).max() < 0.6
 
 
-def test_an_open_range_leaves_the_coordinate_free(figure: poise.Model) -> None:
-    solution = poise.solve(figure, [*make_standing(figure), Reach("hand_l", (0.5, Range(1.2, None), Range()))])
+def test_an_open_range_leaves_the_coordinate_free(humanoid: poise.Model) -> None:
+    solution = poise.solve(humanoid, [*make_standing(humanoid), Reach("hand_l", (0.5, Range(1.2, None), Range()))])
     x, y, _ = solution.pose.position("hand_l")
     assert solution.reached
     assert x == pytest.approx(0.5, abs=1e-3)

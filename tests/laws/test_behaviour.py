@@ -20,11 +20,6 @@ from poise.goals import Goal, Orient, Reach, Rest
 TIP = "panda_hand_tcp"
 
 
-@pytest.fixture(scope="module")
-def panda() -> poise.Model:
-    return poise.load("panda")
-
-
 def measure_outside(model: poise.Model, q: NDArray[Any]) -> NDArray[Any]:
     """How far each velocity's coordinate lies outside its range; 0 for quaternions."""
     out = np.zeros(model.nv)

@@ -19,11 +19,6 @@ BOTTLE = Capsule((0.0, 0.0, 0.05), (0.0, 0.0, 0.35), 0.03, name="bottle")
 CORNERS = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.04, 0.04) for z in (0.0, 0.2)])
 
 
-@pytest.fixture(scope="module")
-def panda() -> poise.Model:
-    return poise.load("panda")
-
-
 def test_a_held_object_is_kept_out_of_the_world(panda) -> None:
     table = HalfSpace((0, 0, 0.1), (0, 0, 1), name="table")
     bare, holding = Clearance([], world=[table]), Clearance([], world=[table], held={HAND: BOTTLE})

@@ -51,11 +51,6 @@ EACH: list[Limit] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def figure() -> poise.Model:
-    return poise.load("humanoid")
-
-
 # ------------------------------------------------------------------------------------------------ as values
 
 
@@ -118,10 +113,10 @@ REFUSED: list[tuple[Callable[[poise.Model], Any], type[PoiseError], str]] = [
 
 @pytest.mark.parametrize(("make", "error", "words"), REFUSED, ids=[words for _, _, words in REFUSED])
 def test_invalid_values_are_rejected_by_name(
-    figure: poise.Model, make: Callable[[poise.Model], Any], error: type[PoiseError], words: str
+    humanoid: poise.Model, make: Callable[[poise.Model], Any], error: type[PoiseError], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        make(figure)
+        make(humanoid)
 
 
 # ------------------------------------------------------------------------------------------------ in numbers
@@ -158,9 +153,9 @@ def test_coupled_rows_are_sums_of_coordinates() -> None:
     assert row.upper - row.lower == pytest.approx(2.0)
 
 
-def test_bounds_of_rates_name_joints_and_reach_leaders(figure: poise.Model) -> None:
-    bounds = Speed({"elbow_l": 1.0, "hip_l": (1, 2, 3)}).bounds(figure)
-    np.testing.assert_array_equal(bounds[figure.joint("hip_l").v], (1, 2, 3))
+def test_bounds_of_rates_name_joints_and_reach_leaders(humanoid: poise.Model) -> None:
+    bounds = Speed({"elbow_l": 1.0, "hip_l": (1, 2, 3)}).bounds(humanoid)
+    np.testing.assert_array_equal(bounds[humanoid.joint("hip_l").v], (1, 2, 3))
     assert np.isfinite(bounds).sum() == 4
     builder = poise.ModelBuilder("gears").add_joint("a", None, "revolute")
     builder.add_joint("b", "a", "revolute", mimic=("a", -4.0, 0.0))
@@ -169,10 +164,10 @@ def test_bounds_of_rates_name_joints_and_reach_leaders(figure: poise.Model) -> N
     assert Acceleration({"b": 2.0}).bounds(model).tolist() == [0.5]
 
 
-def test_a_loop_is_a_place_in_the_other_frame(figure: poise.Model) -> None:
-    row = Closed("hand_l", "hand_r").row(figure)
+def test_a_loop_is_a_place_in_the_other_frame(humanoid: poise.Model) -> None:
+    row = Closed("hand_l", "hand_r").row(humanoid)
     assert (row.frame, row.other, row.turns) == ("hand_l", "hand_r", True)
-    row = Closed("hand_l", "hand_r", (0.1, 0.0, 0.0), point=(0, 0, 1)).row(figure)
+    row = Closed("hand_l", "hand_r", (0.1, 0.0, 0.0), point=(0, 0, 1)).row(humanoid)
     assert not row.turns
     np.testing.assert_array_equal(row.target[9:], (0.1, 0.0, 0.0))
     np.testing.assert_array_equal(row.point, (0, 0, 1))
@@ -197,9 +192,9 @@ def test_segment_distances_are_the_least_ones() -> None:
         assert distance == pytest.approx(math.sqrt(max(min(tries), 0.0)), abs=1e-5)
 
 
-def test_a_figures_capsules_look_human(figure: poise.Model) -> None:
+def test_a_figures_capsules_look_human(humanoid: poise.Model) -> None:
     """Radii within what people have; every part with a bone has some; the feet stand on the ground."""
-    capsules = body_capsules(figure)
+    capsules = body_capsules(humanoid)
     thick = {capsule.frame: capsule.radius for capsule in capsules}
     for frame, low, high in [
         *(("head", 0.06, 0.11), ("chest", 0.07, 0.16), ("shoulder_l", 0.035, 0.06), ("forearm_l", 0.03, 0.055)),
@@ -207,33 +202,33 @@ def test_a_figures_capsules_look_human(figure: poise.Model) -> None:
     ]:
         assert low < thick[frame] < high, frame
     assert thick["shoulder_l"] == pytest.approx(thick["shoulder_r"])
-    moving = set(find_rigid_parts(figure).values()) - {None}
+    moving = set(find_rigid_parts(humanoid).values()) - {None}
     assert {capsule.frame for capsule in capsules} == moving
     lowest = min(
-        (figure.fk(figure.rest, c.frame)[:3] @ np.append(end, 1.0))[1] - c.radius
+        (humanoid.fk(humanoid.rest, c.frame)[:3] @ np.append(end, 1.0))[1] - c.radius
         for c in capsules
         for end in (c.a, c.b)
     )
     assert lowest == pytest.approx(0.0, abs=1e-9)
 
 
-def test_automatic_pairs_are_apart_at_rest_and_not_neighbours(figure: poise.Model) -> None:
-    capsules = body_capsules(figure)
-    pairs = choose_pairs(figure, capsules, 0.0)
+def test_automatic_pairs_are_apart_at_rest_and_not_neighbours(humanoid: poise.Model) -> None:
+    capsules = body_capsules(humanoid)
+    pairs = choose_pairs(humanoid, capsules, 0.0)
     names = {frozenset((capsules[i].frame, capsules[j].frame)) for i, j in pairs}
-    assert capsule_distances(figure, capsules, pairs, figure.rest).min() > 0.0
+    assert capsule_distances(humanoid, capsules, pairs, humanoid.rest).min() > 0.0
     for one, other in [("hip_l", "hip_r"), ("wrist_l", "head"), ("wrist_l", "wrist_r"), ("forearm_l", "chest")]:
         assert frozenset((one, other)) in names
     for one, other in [("hip_l", "knee_l"), ("pelvis", "hip_l"), ("head", "neck"), ("chest", "clavicle_l")]:
         assert frozenset((one, other)) not in names
-    far = choose_pairs(figure, capsules, 0.05)
+    far = choose_pairs(humanoid, capsules, 0.05)
     assert len(far) < len(pairs)
 
 
-def test_a_hand_in_the_chest_is_seen(figure: poise.Model) -> None:
-    pairs = Clearance([("hand_l", "chest")]).index_pairs(figure)
-    solution = poise.solve(figure, poise.goals.Relative("hand_l", "chest", (0.0, 0.1, 0.05)))
-    gaps = capsule_distances(figure, body_capsules(figure), pairs, solution.q)
+def test_a_hand_in_the_chest_is_seen(humanoid: poise.Model) -> None:
+    pairs = Clearance([("hand_l", "chest")]).index_pairs(humanoid)
+    solution = poise.solve(humanoid, poise.goals.Relative("hand_l", "chest", (0.0, 0.1, 0.05)))
+    gaps = capsule_distances(humanoid, body_capsules(humanoid), pairs, solution.q)
     assert solution.reached
     assert gaps.min() < 0.0
 
@@ -304,9 +299,9 @@ def test_massless_parents_of_a_pelvis_are_not_bones(kind: str, mass: float) -> N
     assert "place" not in carried
 
 
-def test_the_table_has_every_region_and_pair(figure: poise.Model) -> None:
+def test_the_table_has_every_region_and_pair(humanoid: poise.Model) -> None:
     world = [GROUND, Sphere((0, 1, 1), 0.2), Box((0, 0, 3), (1, 2, 3)), Capsule((0, 0, 0), (1, 0, 0), 0.1)]
-    rows = Clearance(distance=0.01, world=world[::-1]).list_surfaces(figure)
+    rows = Clearance(distance=0.01, world=world[::-1]).list_surfaces(humanoid)
     table, n = rows.make_native(), len(rows.body.capsules)
     assert (table["ends"].shape, table["radius"].shape) == ((n, 6), (n,))
     assert table["pairs"].max() < n
@@ -319,7 +314,7 @@ def test_the_table_has_every_region_and_pair(figure: poise.Model) -> None:
     assert numbers[3][:7] == [0, 0, 0, 1, 0, 0, 0.1]
     assert len(rows) == len(list(rows)) == len(table["pairs"]) + 5 * n
     assert rows[len(rows) - 1].between[1] == "a capsule"
-    assert Clearance().list_surfaces(figure).make_native()["regions"].shape == (0, 17)
+    assert Clearance().list_surfaces(humanoid).make_native()["regions"].shape == (0, 17)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -36,16 +36,6 @@ def is_at_bound(broken: float) -> bool:
     return -2e-9 <= broken <= 0.0
 
 
-@pytest.fixture(scope="module")
-def panda() -> poise.Model:
-    return poise.load("panda")
-
-
-@pytest.fixture(scope="module")
-def figure() -> poise.Model:
-    return poise.load("humanoid")
-
-
 def build_ball_arm() -> poise.Model:
     """Three ball joints in a row."""
     builder = poise.ModelBuilder("arm")
@@ -239,12 +229,12 @@ def list_arm_joints(model: poise.Model) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["self", *WORLD])
-def test_every_pose_that_is_taken_is_clear_and_the_last_rests_a_hair_away(figure: poise.Model, kind: str) -> None:
+def test_every_pose_that_is_taken_is_clear_and_the_last_rests_a_hair_away(humanoid: poise.Model, kind: str) -> None:
     limit, place = put_in_the_way(kind)
-    options: dict[str, Any] = {"limits": [limit], "joints": list_arm_joints(figure), "record": True, "restarts": 0}
-    solution = poise.solve(figure, Reach("hand_l", place), **options)
-    start = min(clearance_gaps(figure, limit, figure.rest))
-    gaps = [min(clearance_gaps(figure, limit, q)) / figure.length for q in run_first_search(solution)]
+    options: dict[str, Any] = {"limits": [limit], "joints": list_arm_joints(humanoid), "record": True, "restarts": 0}
+    solution = poise.solve(humanoid, Reach("hand_l", place), **options)
+    start = min(clearance_gaps(humanoid, limit, humanoid.rest))
+    gaps = [min(clearance_gaps(humanoid, limit, q)) / humanoid.length for q in run_first_search(solution)]
     assert start >= 0.0
     assert min(gaps) >= -ROUNDING
     assert is_at_bound(-gaps[-1] - ROUNDING)
@@ -252,16 +242,16 @@ def test_every_pose_that_is_taken_is_clear_and_the_last_rests_a_hair_away(figure
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["self", *WORLD])
-def test_a_start_in_collision_never_gets_deeper_and_comes_out(figure: poise.Model, kind: str) -> None:
+def test_a_start_in_collision_never_gets_deeper_and_comes_out(humanoid: poise.Model, kind: str) -> None:
     limit, place = put_in_the_way(kind)
-    options: dict[str, Any] = {"joints": list_arm_joints(figure), "restarts": 0}
-    start = poise.solve(figure, Reach("hand_l", place), **options).q
-    deep = clearance_gaps(figure, limit, start) / figure.length
+    options: dict[str, Any] = {"joints": list_arm_joints(humanoid), "restarts": 0}
+    start = poise.solve(humanoid, Reach("hand_l", place), **options).q
+    deep = clearance_gaps(humanoid, limit, start) / humanoid.length
     assert deep.min() < -1e-3
     goal = Reach("hand_l", place + 0.02)
-    solution = poise.solve(figure, goal, start, limits=[limit], record=True, **options)
+    solution = poise.solve(humanoid, goal, start, limits=[limit], record=True, **options)
     for q in run_first_search(solution):
-        before, deep = deep, clearance_gaps(figure, limit, q) / figure.length
+        before, deep = deep, clearance_gaps(humanoid, limit, q) / humanoid.length
         assert (deep >= np.minimum(before, 0.0) - ROUNDING).all()
     assert deep.min() >= -ROUNDING
 
@@ -269,37 +259,37 @@ def test_a_start_in_collision_never_gets_deeper_and_comes_out(figure: poise.Mode
 # ------------------------------------------------------------------------------------------------ closed loops
 
 
-def build_bar(figure: poise.Model, *, whole: bool) -> Closed:
+def build_bar(humanoid: poise.Model, *, whole: bool) -> Closed:
     """Both hands on one bar, by their points or as they are held at rest."""
-    T = np.linalg.inv(figure.fk(figure.rest, "hand_l")) @ figure.fk(figure.rest, "hand_r")
+    T = np.linalg.inv(humanoid.fk(humanoid.rest, "hand_l")) @ humanoid.fk(humanoid.rest, "hand_r")
     return Closed("hand_r", "hand_l", T if whole else (-0.25, 0.0, 0.0))
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_loops_are_closed_to_a_billionth(figure: poise.Model, whole: bool) -> None:
-    limit = build_bar(figure, whole=whole)
+def test_loops_are_closed_to_a_billionth(humanoid: poise.Model, whole: bool) -> None:
+    limit = build_bar(humanoid, whole=whole)
     reached = 0
     for target in draw_far_targets(5, 12, 0.3) + np.array((0.2, 1.2, 0.35)):
-        solution = poise.solve(figure, [Reach("hand_l", target), LookAt("eyes", target, priority=1)], limits=[limit])
-        assert max(loop_broken(figure, limit, solution.q)) <= 1e-9
+        solution = poise.solve(humanoid, [Reach("hand_l", target), LookAt("eyes", target, priority=1)], limits=[limit])
+        assert max(loop_broken(humanoid, limit, solution.q)) <= 1e-9
         reached += solution.reached
     assert reached > 0
 
 
-def test_a_loop_that_cannot_be_closed_is_not_reached(figure: poise.Model) -> None:
+def test_a_loop_that_cannot_be_closed_is_not_reached(humanoid: poise.Model) -> None:
     limit = Closed("hand_l", "hand_r", (3.0, 0.0, 0.0))
-    solution = poise.solve(figure, Reach("head", figure.fk(figure.rest, "head")[:3, 3]), limits=[limit])
-    assert loop_broken(figure, limit, solution.q)[0] > 0.1
+    solution = poise.solve(humanoid, Reach("head", humanoid.fk(humanoid.rest, "head")[:3, 3]), limits=[limit])
+    assert loop_broken(humanoid, limit, solution.q)[0] > 0.1
     assert not solution.reached
 
 
-def test_an_open_loop_is_closed_before_any_goal(figure: poise.Model) -> None:
+def test_an_open_loop_is_closed_before_any_goal(humanoid: poise.Model) -> None:
     """The goal asks for the hands to be apart, at the first priority; the loop is closed all the same."""
-    limit = build_bar(figure, whole=False)
+    limit = build_bar(humanoid, whole=False)
     apart = [Reach("hand_l", (0.8, 1.3, 0.0)), Reach("hand_r", (-0.8, 1.3, 0.0))]
-    solution = poise.solve(figure, apart, limits=[limit])
-    assert loop_broken(figure, limit, figure.rest)[0] > 0.1
-    assert max(loop_broken(figure, limit, solution.q)) <= 1e-9
+    solution = poise.solve(humanoid, apart, limits=[limit])
+    assert loop_broken(humanoid, limit, humanoid.rest)[0] > 0.1
+    assert max(loop_broken(humanoid, limit, solution.q)) <= 1e-9
     assert not solution.reached
 
 
@@ -317,12 +307,12 @@ def list_steps(
 
 
 @pytest.mark.parametrize("priority", [0, 1])
-def test_speed_is_exact_in_every_step(figure: poise.Model, priority: int) -> None:
+def test_speed_is_exact_in_every_step(humanoid: poise.Model, priority: int) -> None:
     """Ball joints, slides and hinges alike."""
     goals = [Reach("hand_l", (-0.4, 1.6, 0.5)), LookAt("eyes", (-1, 1.6, -0.5), priority=priority), Rest()]
-    solver = poise.Solver(figure, goals, limits=[Speed(1.5)])
+    solver = poise.Solver(humanoid, goals, limits=[Speed(1.5)])
     fastest = 0.0
-    for solution in list_steps(solver, figure.rest, 0.1, None, 8):
+    for solution in list_steps(solver, humanoid.rest, 0.1, None, 8):
         assert solution.velocity is not None
         fastest = max(fastest, float(np.abs(solution.velocity).max()))
     assert 1.4999 < fastest <= 1.5 + 1e-12
@@ -348,11 +338,11 @@ def test_ball_joints_keep_the_bound_of_a_call() -> None:
             assert np.abs(model.difference(q, solver.solve(q).q)).max() <= 0.5 * (1 + 1e-12)
 
 
-def test_acceleration_is_exact_in_every_step(figure: poise.Model) -> None:
+def test_acceleration_is_exact_in_every_step(humanoid: poise.Model) -> None:
     goals = [Reach("hand_l", (-0.4, 1.6, 0.5)), LookAt("eyes", (-1, 1.6, -0.5), priority=1)]
-    solver = poise.Solver(figure, goals, limits=[Speed(2.0), Acceleration(6.0)])
-    before, most = np.zeros(figure.nv), 0.0
-    for solution in list_steps(solver, figure.rest, 0.05, before, 25):
+    solver = poise.Solver(humanoid, goals, limits=[Speed(2.0), Acceleration(6.0)])
+    before, most = np.zeros(humanoid.nv), 0.0
+    for solution in list_steps(solver, humanoid.rest, 0.05, before, 25):
         assert solution.velocity is not None
         most = max(most, float(np.abs(solution.velocity - before).max()))
         before = solution.velocity

@@ -177,11 +177,6 @@ def test_wrong_places_are_errors_that_name_the_argument(arm, options: dict[str, 
 # ------------------- Worlds that are unusual or wrong: each gives the right answer, or an error that names the argument
 
 
-@pytest.fixture(scope="module")
-def figure() -> poise.Model:
-    return poise.load("humanoid")
-
-
 def make_goal(arm: poise.Model) -> Reach:
     """A pose of the tool 5 cm from its place at rest."""
     T = arm.fk(arm.rest, TIP).copy()
@@ -197,18 +192,18 @@ def test_a_start_in_collision_leaves_it(arm) -> None:
     assert solution.reached == (limit.measure_gap(arm, solution.q) >= -ROUNDING)
 
 
-def test_a_start_in_many_collisions_gets_deeper_in_none(figure) -> None:
+def test_a_start_in_many_collisions_gets_deeper_in_none(humanoid) -> None:
     """More of them than the limits that one step considers."""
-    rng, place = np.random.default_rng(4), figure.fk(figure.rest, "hand_l")[:3, 3]
+    rng, place = np.random.default_rng(4), humanoid.fk(humanoid.rest, "hand_l")[:3, 3]
     centers = place - np.array((0.04, 0.03, 0.0)) + 0.01 * rng.normal(size=(80, 3))
     limit = Clearance([], 0.01, [Sphere(center, 0.06) for center in centers])
-    start = gaps = clearance_gaps(figure, limit, figure.rest)
+    start = gaps = clearance_gaps(humanoid, limit, humanoid.rest)
     assert (gaps < 0.0).sum() > 60
     goal = Reach("hand_l", place + np.array((0.3, 0.2, 0.1)))
-    solution = poise.solve(figure, goal, limits=[limit], record=True, restarts=0, mode="continuous")
+    solution = poise.solve(humanoid, goal, limits=[limit], record=True, restarts=0, mode="continuous")
     assert solution.history is not None
     for q in solution.history.q:
-        before, gaps = gaps, clearance_gaps(figure, limit, q)
+        before, gaps = gaps, clearance_gaps(humanoid, limit, q)
         assert (gaps >= np.minimum(before, 0.0) - ROUNDING).all()
     assert gaps.min() > 0.5 * start.min()
 

@@ -22,11 +22,6 @@ SEEDS = st.integers(0, 2**32 - 1)
 NAN = float("nan")
 
 
-@pytest.fixture(scope="module")
-def humanoid() -> poise.Model:
-    return poise.load("humanoid")
-
-
 def follower() -> poise.Model:
     builder = (
         poise.ModelBuilder("pair").add_joint("a", None, "revolute").add_joint("b", "a", "revolute", mimic=("a", 2, 0))

@@ -11,11 +11,6 @@ from poise.solvers import Solver
 BODIES = {"humanoid": {"foot_l", "foot_r"}, "quadruped": {"foot_fl", "foot_fr", "foot_hl", "foot_hr"}, "panda": set()}
 
 
-@pytest.fixture(scope="module")
-def humanoid() -> poise.Model:
-    return poise.load("humanoid")
-
-
 def errors_of(rig: Rig) -> dict[str, tuple[float, float]]:
     """Return what the last frame has left, goal by goal."""
     assert rig.solution is not None

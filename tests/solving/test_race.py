@@ -18,11 +18,6 @@ from poise.solvers.race import average_curves
 FEW: dict[str, Any] = {"problems": 5, "recorded": 2, "max_steps": 200}
 
 
-@pytest.fixture(scope="module")
-def panda() -> poise.Model:
-    return poise.load("panda")
-
-
 def test_every_method_runs_or_says_why_not(panda: poise.Model) -> None:
     result = race(panda, **FEW)
     assert [racer.method for racer in result.racers] == [name for name in poise.methods.names() if name != "auto"]

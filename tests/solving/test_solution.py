@@ -21,11 +21,6 @@ from poise.solvers.report.show import say_length
 TIP = "panda_hand_tcp"
 
 
-@pytest.fixture(scope="module")
-def panda() -> poise.Model:
-    return poise.load("panda")
-
-
 def solve_trapped_arm() -> poise.Solution:
     """A shoulder held at its upper limit by a target beyond it."""
     model = build_two_links((-0.5, 0.5))

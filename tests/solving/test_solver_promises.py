@@ -17,11 +17,6 @@ TCP = "panda_hand_tcp"
 NEAR = (0.4, 0.2, 0.5)
 
 
-@pytest.fixture(scope="module")
-def panda() -> poise.Model:
-    return poise.load("panda")
-
-
 def test_a_rejected_target_changes_nothing(panda: poise.Model) -> None:
     solver = poise.Solver(panda, Reach(TCP, NEAR, name="a"))
     before = solver.solve().q

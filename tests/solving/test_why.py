@@ -18,11 +18,6 @@ TIP = "panda_hand_tcp"
 CORNERED = Reach("hand", (1.2 * math.cos(1.5), -1.2 * math.sin(1.5), 0.0))  # reached the other way round
 
 
-@pytest.fixture(scope="module")
-def panda() -> poise.Model:
-    return poise.load("panda")
-
-
 def test_reached(panda: poise.Model) -> None:
     why = poise.solve(panda, Reach(TIP, (0.4, 0.2, 0.5))).why()
     assert why.startswith("Every goal is reached")

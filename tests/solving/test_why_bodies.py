@@ -29,11 +29,6 @@ from poise.limits import Clearance, Closed, Cone, Coupled, Limit, Speed, Sphere
 from why_cases import find
 
 
-@pytest.fixture(scope="module")
-def humanoid() -> poise.Model:
-    return poise.load("humanoid")
-
-
 def pin_feet(model: poise.Model) -> list[Goal]:
     return [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
 

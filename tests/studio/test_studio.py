@@ -25,11 +25,6 @@ from waiting import wait_until
 BODIES = ("humanoid", "panda", "quadruped", "hand", "tree30", "planar3")
 
 
-@pytest.fixture(scope="module")
-def humanoid():
-    return poise.load("humanoid")
-
-
 def settled(puppet, most=120):
     """Frames until the body stands still."""
     frame = puppet.frame()
