@@ -135,9 +135,6 @@ def test_what_counts_as_a_transform() -> None:
 # ------------------- A 4x4 is read in one native call, and is the Transform, or the refusal, that the general way gives
 
 
-WILD = (np.nan, np.inf, 1e300)
-
-
 def draw_matrix(rng: np.random.Generator) -> np.ndarray:
     return Transform(Rotation(rng.normal(size=4)), rng.normal(size=3)).matrix
 

@@ -146,11 +146,6 @@ def test_a_ball_joint_outside_its_cone_comes_back(limits: list[Limit]) -> None:
     assert max(cone_broken(cone, solution.q[model.joint(name).q]) for name, cone in ranges.items()) <= 0.0
 
 
-def add_sums(model: poise.Model, limit: Coupled, q: Floats) -> float:
-    """How far a sum is outside its range."""
-    return next(value for name, value in limits_broken(model, [limit], q).items() if limit.name in name)
-
-
 def test_a_range_of_one_number_is_held_to_rounding() -> None:
     """A twist or a sum that may not change at all, also from a start where it is another."""
     model, limit = build_ball_arm(), Cone("c", twist=(0.2, 0.2))

@@ -7,18 +7,12 @@ import numpy as np
 import pytest
 
 import poise
-from family_arms import KINDS, draw_arm, shake
+from family_arms import KINDS, draw_arm, measure_turns, shake
 from general_arms import draw_general
 from poise.goals import Reach, Rest
 from poise.limits import Clearance
 
 TOLERANCE = (1e-6, 1e-6)
-
-
-def whole_turns_aside(model: poise.Model, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The longest way of a joint between poses."""
-    d = np.abs(a - b)
-    return np.where(model.slides, d, np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi)))).max(axis=-1)
 
 
 def solve(model: poise.Model, T: np.ndarray, k: int, *more: Any, **options: Any) -> Any:
@@ -47,7 +41,7 @@ def test_what_a_complete_row_of_six_joints_lacks_no_search_finds(kind: str, mirr
     for row in np.flatnonzero(batch.complete):
         listed = batch.q[row][batch.reached[row]]
         for q in more.q[row][more.reached[row]]:
-            assert whole_turns_aside(model, listed, q).min() < 0.12
+            assert measure_turns(model, listed, q).min() < 0.12
     assert batch.complete.mean() > 0.3
 
 
@@ -86,7 +80,7 @@ def test_a_rest_and_limits_are_counted() -> None:
             answers = poise.solve_all(model, Reach(model.frames[-1], T[row]))
             assert answers.complete
             for answer in answers:
-                assert whole_turns_aside(model, batch.q[row][batch.reached[row]], answer.q).min() < 0.12
+                assert measure_turns(model, batch.q[row][batch.reached[row]], answer.q).min() < 0.12
 
 
 @pytest.mark.slow

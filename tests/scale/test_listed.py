@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 
 import poise
-from family_arms import KINDS, draw_arm
+from family_arms import KINDS, draw_arm, measure_turns
 from poise.goals import Reach, Rest
 
 TOLERANCE = (1e-6, 1e-6)
-
-
-def whole_turns_aside(model: poise.Model, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The longest way of a joint between poses."""
-    d = np.abs(a - b)
-    return np.where(model.slides, d, np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi)))).max(axis=-1)
 
 
 def measure_way(model: poise.Model, start: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -38,9 +32,9 @@ def test_a_batch_lists_every_branch(kind: str, mirrored: bool, dtype: str) -> No
         answers = poise.solve_all(model, Reach("tool", T[row]), start)
         listed = batch.q[row][batch.reached[row]]
         for answer in answers:
-            assert whole_turns_aside(model, listed, answer.q).min() < 0.11
+            assert measure_turns(model, listed, answer.q).min() < 0.11
         for q in listed:
-            assert min(whole_turns_aside(model, answer.q, q) for answer in answers) < 1e-3
+            assert min(measure_turns(model, answer.q, q) for answer in answers) < 1e-3
 
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])
@@ -93,7 +87,7 @@ def test_one_problem_lists_every_branch_too(more: tuple[Rest, ...]) -> None:
         every = poise.solve_all(model, goal)
         assert len(answers) == len(every)
         for answer in every:
-            assert min(whole_turns_aside(model, other.q, answer.q) for other in answers) < 1e-2
+            assert min(measure_turns(model, other.q, answer.q) for other in answers) < 1e-2
 
 
 def test_a_branch_just_outside_a_range_is_listed_or_the_row_is_not_complete() -> None:
@@ -109,7 +103,7 @@ def test_a_branch_just_outside_a_range_is_listed_or_the_row_is_not_complete() ->
             one = poise.solve(model, Reach("tool", T), model.clamp(q), restarts=0)
             batch = poise.solve_batch(model, goal, T[None], solutions=8)
             listed = batch.q[0][batch.reached[0]]
-            there = len(listed) > 0 and whole_turns_aside(model, listed, one.q).min() < 0.1
+            there = len(listed) > 0 and measure_turns(model, listed, one.q).min() < 0.1
             assert there or not one.reached or not batch.complete[0]
             listed_too += one.reached and there
             lacking += one.reached and not there

@@ -129,3 +129,9 @@ def shake(T: Floats, rng: np.random.Generator, metres: float, radians: float) ->
         one[:3, 3] += far[0] * metres * unit(rng)
         one[:3, :3] = poise.Rotation.from_vector(far[1] * radians * unit(rng)).matrix @ one[:3, :3]
     return out
+
+
+def measure_turns(model: poise.Model, a: Floats, b: Floats) -> Floats:
+    """Return the largest motion of a joint between poses, without whole turns."""
+    d = np.abs(a - b)
+    return np.asarray(np.where(model.slides, d, np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi)))).max(axis=-1))
