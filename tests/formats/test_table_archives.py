@@ -219,7 +219,7 @@ def write_table(columns: dict[str, Any], false_sizes: bool = False, **options: A
 
 def write_texts() -> Any:
     """Texts that share all but their ends."""
-    return pyarrow.array(["x" * 100_000] * 20_000)
+    return pyarrow.array(["x" * 100_000] * 8_000)
 
 
 HOSTILE_PARQUET: dict[str, Callable[[], Callable[[Path], None]]] = {
@@ -227,14 +227,14 @@ HOSTILE_PARQUET: dict[str, Callable[[], Callable[[Path], None]]] = {
     "one long text among short ones": lambda: write_table({"x": pyarrow.array(["a" * 1_000_000] + ["b"] * 10_000)}),
     "many short texts and a long one": lambda: write_table({"x": [str(k) for k in range(300_000)] + ["a" * 9_000]}),
     "one number in many rows": lambda: write_table(
-        {"x": repeat(1.0, 60_000_000, pyarrow.float64()).dictionary_decode()}
+        {"x": repeat(1.0, 45_000_000, pyarrow.float64()).dictionary_decode()}
     ),
-    "flags in many rows": lambda: write_table({"x": pyarrow.array(np.zeros(60_000_000, np.bool_))}),
+    "flags in many rows": lambda: write_table({"x": pyarrow.array(np.zeros(45_000_000, np.bool_))}),
     "a compressed page": lambda: write_table(
-        {"x": np.zeros(60_000_000)}, compression="zstd", use_dictionary=False, data_page_size=1 << 30
+        {"x": np.zeros(45_000_000)}, compression="zstd", use_dictionary=False, data_page_size=1 << 30
     ),
     "compressed pages and a false footer": lambda: write_table(
-        {"x": np.zeros(60_000_000)}, True, compression="gzip", use_dictionary=False, data_page_size=1 << 30
+        {"x": np.zeros(45_000_000)}, True, compression="gzip", use_dictionary=False, data_page_size=1 << 30
     ),
     "a huge text and a false footer": lambda: write_table({"x": ["a" * 200_000_000]}, True, compression="zstd"),
     "texts that repeat": lambda: write_table(
