@@ -12,6 +12,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+
 import poise
 from poise.spatial import Rotation
 
@@ -123,8 +124,8 @@ def add_turn(
     elif ranges is None:
         builder.add_joint(name, parent, "ball", offset=offset)
     else:
-        limits = {"lower": ranges.lower, "upper": ranges.upper}
-        builder.add_joint(name, parent, "euler", offset=offset, order=ranges.order, **limits)
+        low, high = ranges.lower, ranges.upper
+        builder.add_joint(name, parent, "euler", offset=offset, order=ranges.order, lower=low, upper=high)
 
 
 def walk(bone: Any) -> Iterator[Any]:

@@ -29,8 +29,8 @@ class BoneRange:
 def read_range(bone: Any) -> BoneRange | None:
     """Return the range of a pose bone, or None if it turns freely.
 
-    A Limit Rotation constraint in local space at full influence counts, and so do IK limits and IK locks, which hold the
-    present angle. Where both limit an axis, the narrower range holds.
+    A Limit Rotation constraint in local space at full influence counts, and so do IK limits and IK locks, which hold
+    the present angle. Where both limit an axis, the narrower range holds.
     """
     order = bone.rotation_mode if bone.rotation_mode in EULER_MODES else "XYZ"
     lower, upper = dict.fromkeys("XYZ", -np.inf), dict.fromkeys("XYZ", np.inf)

@@ -5,8 +5,9 @@ from typing import Any
 
 import bpy
 import numpy as np
-import poise
 from mathutils import Matrix
+
+import poise
 
 from .body import Body, read_body
 from .pose_writer import write_pose
@@ -60,9 +61,14 @@ class DragSession:
         self.body: Body = read_body(armature)
         q = self.body.read(sample_now(armature))[0]
         self.rig = poise.Rig(self.body.model, q, rest=q, floor=None)
+        self._rests = read_rests(armature)
         self._written: Array | None = None
         self._seen: dict[str, Array] = {}
         self.remember()
+
+    def is_current(self) -> bool:
+        """Return whether the armature still has the bones of the body."""
+        return np.array_equal(self._rests, read_rests(self.body.armature))
 
     def remember(self) -> None:
         """Take the present places of the empties and of the armature as those that the body follows already."""
@@ -167,3 +173,8 @@ class DragSession:
             change = float(np.abs(model.difference(before, self.rig.q)).max(initial=0.0))
             if change < (SLOW if self.rig.solution is not None and self.rig.solution.reached else EXACT):
                 return
+
+
+def read_rests(armature: Any) -> Array:
+    """Return the rest matrices of all bones, (bones, 4, 4)."""
+    return np.array([bone.matrix_local for bone in armature.data.bones])

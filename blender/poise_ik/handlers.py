@@ -1,11 +1,15 @@
 """Blender's events: a moved empty, a new frame, undo, and another file."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import bpy
 from bpy.app.handlers import persistent
+
+from .library import find_library
+from .refusal import Refusal
 
 __all__ = ["Sessions", "register", "sessions", "unregister"]
 
@@ -24,20 +28,25 @@ class Sessions:
 
     def find(self, armature: Any) -> Any:
         """Return the session of an armature; made when it is first needed."""
+        find_library()
         from .drag_session import DragSession
 
-        if armature.name not in self.by_name:
+        session = self.by_name.get(armature.name)
+        if session is None or not session.is_current():
             self.by_name[armature.name] = DragSession(armature)
         return self.by_name[armature.name]
 
     def clear(self) -> None:
-        """Forget all sessions, and make those that the file's empties need when they are needed."""
+        """Forget all sessions; `find` makes them again."""
         self.by_name.clear()
 
     def follow(self, *, new_frame: bool) -> None:
         """Let the armatures follow their empties."""
         for name in {item.poise_ik.armature.name for item in bpy.data.objects if is_handle(item)}:
-            session = self.find(bpy.data.objects[name])
+            armature = bpy.data.objects[name]
+            if armature.mode == "EDIT":
+                continue
+            session = self.find(armature)
             moved = session.find_moved()
             if new_frame or moved:
                 session.follow(None if new_frame else moved)
@@ -63,8 +72,12 @@ def is_handle(item: Any) -> bool:
 def answer(scene: Any, *, new_frame: bool) -> None:
     """Solve after an event, unless a solve caused it."""
     if not sessions.busy and scene.poise_ik.live and not bpy.app.is_job_running("RENDER"):
-        with sessions.paused():
-            sessions.follow(new_frame=new_frame)
+        try:
+            with sessions.paused():
+                sessions.follow(new_frame=new_frame)
+        except Refusal as error:
+            scene.poise_ik.live = False
+            logging.getLogger(__name__).error("%s Live is off.", error)
 
 
 @persistent

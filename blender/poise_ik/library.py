@@ -1,8 +1,8 @@
 """The Poise library: installed with the extension, in Blender's Python, or unpacked from the add-on's wheel."""
 
 import importlib.util
+import platform
 import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -18,8 +18,8 @@ WHEELS = Path(__file__).parent / "wheels"
 def find_library() -> None:
     """Make `import poise` work.
 
-    Blender 4.2 installs the wheels of an extension. Earlier versions do not, so the wheel is unpacked into the folder of
-    user scripts.
+    Blender 4.2 installs the wheels of an extension. Earlier versions do not, so the wheel is unpacked into the folder
+    of user scripts.
 
     Raises:
         Refusal: Poise is not there.
@@ -43,9 +43,7 @@ def find_library() -> None:
 def fits(wheel: Path) -> bool:
     """Return whether a wheel is for this Python and this system."""
     python, abi, systems = wheel.stem.split("-")[-3:]
-    own = sys.version_info[1]
-    made = int(python.removeprefix("cp3"))
-    machine = sysconfig.get_platform().replace("-", "_").split("_", 1)[1]
-    kind = {"linux": "linux", "darwin": "macosx", "win32": "win"}[sys.platform]
-    here = kind in systems and (systems.endswith("universal2") or machine.split("_", 1)[-1] in systems or kind == "win")
+    made, own = int(python.removeprefix("cp3")), sys.version_info[1]
+    system = {"linux": "linux", "darwin": "macosx"}.get(sys.platform, "win")
+    here = system in systems and ("universal2" in systems or platform.machine().lower() in systems)
     return here and (made == own or (abi == "abi3" and made <= own))

@@ -1,5 +1,6 @@
 """The operators of the panel. Each reports its result, or what to do if it cannot run."""
 
+from collections.abc import Callable
 from typing import Any
 
 import bpy
@@ -41,6 +42,7 @@ class PoiseOperator:
     """Runs `work`, and reports its text, or the message of its error."""
 
     bl_options = frozenset({"REGISTER", "UNDO"})
+    report: Callable[[set[str], str], None]  # Blender's
 
     def execute(self, context: Any) -> set[str]:
         """Run the operator."""
@@ -50,11 +52,11 @@ class PoiseOperator:
 
             try:
                 with sessions.paused():
-                    self.report({"INFO"}, self.work(context))
+                    self.tell("INFO", self.work(context))
             except poise.errors.PoiseError as error:
                 raise Refusal(str(error)) from error
         except Refusal as error:
-            self.report({"ERROR"}, str(error))
+            self.tell("ERROR", str(error))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -62,20 +64,21 @@ class PoiseOperator:
         """Do it, and return the report."""
         raise NotImplementedError
 
-    def report(self, kinds: set[str], text: str) -> None:
-        """Show a message; Blender's operators have it."""
-        super().report(kinds, text)
+    def tell(self, kind: str, text: str) -> None:
+        """Report a text to the user."""
+        self.report({kind}, text)
 
     def warn(self, body: Any) -> None:
         """Report what the model of a body leaves out."""
         for text in body.warnings:
-            self.report({"WARNING"}, text)
+            self.tell("WARNING", text)
 
 
 class AddHandles(PoiseOperator, bpy.types.Operator):
-    """Add empties for the hands, feet, hips and head of the armature. Move one and the body follows"""
+    """Add the empties of an armature."""
 
     bl_idname, bl_label = "poise.add_handles", "Add Handles"
+    bl_description = "Add empties for the hands, feet, hips and head of the armature. Move one and the body follows"
 
     def work(self, context: Any) -> str:
         """Add the empties."""
@@ -92,7 +95,7 @@ class AddHandles(PoiseOperator, bpy.types.Operator):
 
 
 class SetHandles(PoiseOperator, bpy.types.Operator):
-    """Pin or release the selected handles"""
+    """Pin or release handles."""
 
     bl_idname, bl_label = "poise.set_handles", "Set Handles"
 
@@ -121,9 +124,10 @@ class SetHandles(PoiseOperator, bpy.types.Operator):
 
 
 class RemoveHandles(PoiseOperator, bpy.types.Operator):
-    """Remove the empties of the armature; its pose stays"""
+    """Remove the empties of an armature."""
 
     bl_idname, bl_label = "poise.remove_handles", "Remove Handles"
+    bl_description = "Remove the empties of the armature; its pose stays"
 
     def work(self, context: Any) -> str:
         """Remove the empties."""
@@ -138,27 +142,31 @@ class RemoveHandles(PoiseOperator, bpy.types.Operator):
 
 
 class Bake(PoiseOperator, bpy.types.Operator):
-    """Key the bones in every frame of the scene's range as they follow the handles, in a new action; release the handles"""
+    """Write the pose of every frame as keyframes."""
 
     bl_idname, bl_label = "poise.bake", "Bake"
+    bl_description = "Key the bones in every frame of the scene as they follow the handles, in a new action"
 
     def work(self, context: Any) -> str:
         """Solve every frame, then write the clip."""
-        from .drag_session import list_empties
         from .clips import bake
+        from .drag_session import list_empties
 
         armature = find_armature(context)
         if not list_empties(armature):
             raise Refusal(f"{armature.name!r} has no handles. Run Add Handles first.")
         frames = range(context.scene.frame_start, context.scene.frame_end + 1)
-        action = bake(sessions.find(armature), frames, find_rate(context.scene))
-        return f"Baked {len(frames)} frames into {action.name!r}."
+        action, missed = bake(sessions.find(armature), frames, find_rate(context.scene))
+        first = min(missed, default=0)
+        why = f" In {len(missed)} of them, from frame {first}, {missed[first]}" if missed else ""
+        return f"Baked {len(frames)} frames into {action.name!r}.{why}"
 
 
 class LockFeet(PoiseOperator, bpy.types.Operator):
-    """Find where the feet of the active action stand, and hold them there exactly, in a new action"""
+    """Hold the feet of an action."""
 
     bl_idname, bl_label = "poise.lock_feet", "Lock Feet"
+    bl_description = "Find where the feet of the active action stand, and hold them there exactly, in a new action"
 
     def work(self, context: Any) -> str:
         """Lock the feet of the action."""
@@ -172,9 +180,10 @@ class LockFeet(PoiseOperator, bpy.types.Operator):
 
 
 class Retarget(PoiseOperator, bpy.types.Operator):
-    """Retarget the action of the source armature onto the active one, as a new action"""
+    """Write the action of another armature for this one."""
 
     bl_idname, bl_label = "poise.retarget", "Retarget"
+    bl_description = "Retarget the action of the source armature onto the active one, as a new action"
 
     def work(self, context: Any) -> str:
         """Retarget the action."""

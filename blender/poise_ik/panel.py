@@ -1,10 +1,15 @@
 """The panel Poise in the sidebar of the 3D view."""
 
+import textwrap
 from typing import Any
 
 import bpy
 
+from .handlers import sessions
+
 __all__ = ["PoisePanel"]
+
+LINE = 45  # characters
 
 
 class PoisePanel(bpy.types.Panel):
@@ -26,6 +31,8 @@ class PoisePanel(bpy.types.Panel):
         row = pose.row(align=True)
         row.operator("poise.set_handles", text="Pin").mode = "PIN"
         row.operator("poise.set_handles", text="Release").mode = "FREE"
+        for line in find_reason(active):
+            pose.label(text=line)
         pose.operator("poise.bake")
         pose.operator("poise.remove_handles")
         clips = self.layout.box().column()
@@ -33,3 +40,10 @@ class PoisePanel(bpy.types.Panel):
         clips.operator("poise.lock_feet")
         clips.prop(settings, "source")
         clips.operator("poise.retarget")
+
+
+def find_reason(active: Any) -> list[str]:
+    """Return lines on why parts of the active armature are not at their handles."""
+    armature = None if active is None else active.poise_ik.armature or active
+    session = None if armature is None else sessions.by_name.get(armature.name)
+    return [] if session is None else textwrap.wrap(session.why(), LINE)

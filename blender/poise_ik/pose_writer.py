@@ -9,8 +9,9 @@ from typing import Any
 
 import bpy
 import numpy as np
-import poise
 from mathutils import Matrix, Quaternion, Vector
+
+import poise
 
 from .body import Body
 from .samples import Array, Samples, find_nearest_turns, sample_now
