@@ -65,6 +65,8 @@ class DragSession:
         self._written: Array | None = None
         self._seen: dict[str, Array] = {}
         self.remember()
+        for item in list_empties(armature):  # an empty that is elsewhere was moved before there was a session
+            self._seen[item.name][:3, 3] = self.rig.state.transform(item.poise_ik.handle).translation
 
     def is_current(self) -> bool:
         """Return whether the armature still has the bones of the body."""
@@ -113,7 +115,7 @@ class DragSession:
     def place_empties(self, empties: list[Any]) -> None:
         """Move empties to the parts that they belong to."""
         for item in empties:
-            place = self.rig.pose.transform(self.rig.handles[item.poise_ik.handle].frame).matrix
+            place = self.rig.state.transform(item.poise_ik.handle).matrix
             item.matrix_world = Matrix(place.tolist()) @ Matrix.Diagonal((*item.scale, 1.0))
 
     # -------------------------------------------------------------------------------------------- inside

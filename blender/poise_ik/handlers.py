@@ -28,7 +28,6 @@ class Sessions:
 
     def find(self, armature: Any) -> Any:
         """Return the session of an armature; made when it is first needed."""
-        find_library()
         from .drag_session import DragSession
 
         session = self.by_name.get(armature.name)
@@ -71,10 +70,18 @@ def is_handle(item: Any) -> bool:
 
 def answer(scene: Any, *, new_frame: bool) -> None:
     """Solve after an event, unless a solve caused it."""
-    if not sessions.busy and scene.poise_ik.live and not bpy.app.is_job_running("RENDER"):
+    if sessions.busy or not scene.poise_ik.live or bpy.app.is_job_running("RENDER"):
+        return
+    if any(map(is_handle, bpy.data.objects)):
         try:
-            with sessions.paused():
-                sessions.follow(new_frame=new_frame)
+            find_library()
+            import poise
+
+            try:
+                with sessions.paused():
+                    sessions.follow(new_frame=new_frame)
+            except poise.errors.PoiseError as error:
+                raise Refusal(str(error)) from error
         except Refusal as error:
             scene.poise_ik.live = False
             logging.getLogger(__name__).error("%s Live is off.", error)

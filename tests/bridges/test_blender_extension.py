@@ -13,12 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tomllib
 
 import blender_extension
 import poise
 from paths import ROOT
 from walks import make_walk, put_skate_in, stands
+
+tomllib = pytest.importorskip("tomllib")  # from Python 3.11, which Blender has
 
 NEAR = 1e-4  # m
 NO_POISE = 77
