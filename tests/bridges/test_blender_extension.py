@@ -115,6 +115,24 @@ def test_an_imported_character_is_dragged_over_its_action(scenes):
     assert follow["later"].max() < NEAR
 
 
+@pytest.mark.parametrize("change", ["dragged", "redone", "object", "edited", "opened"])
+def test_the_body_still_follows_after(scenes, change):
+    """A drag, redo, a moved object, an edited bone, and the saved file opened again."""
+    assert float(scenes["change"][change]) < NEAR
+
+
+def test_undo_restores_pose_and_handles(scenes):
+    change = scenes["change"]
+    assert np.abs(change["undone"]).max() < 1e-6
+    assert np.abs(change["redone"]).max() < 1e-6
+    assert str(change["mode"]) == "FREE"
+
+
+def test_an_event_that_cannot_be_served_switches_live_off(scenes):
+    """An uneven scale; the reason is logged once, and not with every event."""
+    assert not scenes["change"]["live"]
+
+
 def test_a_baked_action_has_the_hands_at_their_empties(scenes):
     bake = scenes["bake"]
     assert np.ptp(bake["wanted"][:, 0], axis=0).min() > 0.05

@@ -141,6 +141,52 @@ def overreach() -> dict[str, Any]:
     return {"report": capture(bpy.ops.poise.bake)}
 
 
+def change(folder: Path) -> dict[str, Any]:
+    """Undo and redo a drag, move the object, edit a bone, and open the saved file again; return the gaps after each."""
+    build_armature()
+    bpy.ops.poise.add_handles()
+    bpy.ops.ed.undo_push(message="handles")
+    start = read_person()
+    gaps = {"dragged": raise_hand(-0.3)}
+    bpy.ops.ed.undo_push(message="drag")
+    moved = read_person()
+    bpy.ops.ed.undo()
+    bpy.context.view_layer.update()
+    undone, mode = read_person() - start, find_empties()["hand_l"].poise_ik.mode
+    bpy.ops.ed.redo()
+    bpy.context.view_layer.update()
+    redone = read_person() - moved
+    gaps["redone"] = raise_hand(0.1)
+    bpy.data.objects["person"].location.z -= 0.1
+    bpy.context.view_layer.update()
+    gaps["object"] = max(measure_gap(bpy.data.objects["person"], find_empties()[name]) for name in ("foot_l", "hand_l"))
+    arm = activate(bpy.data.objects["person"])
+    bpy.ops.object.mode_set(mode="EDIT")
+    arm.data.edit_bones["forearm.L"].tail.x -= 5.0
+    bpy.ops.object.mode_set(mode="OBJECT")
+    gaps["edited"] = raise_hand(0.05)
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "person.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(folder / "person.blend"))
+    gaps["opened"] = raise_hand(0.05)
+    bpy.data.objects["person"].scale.x *= 2.0
+    bpy.context.view_layer.update()
+    live = bpy.context.scene.poise_ik.live
+    return {"undone": undone, "redone": redone, "mode": mode, "live": live, **gaps}
+
+
+def read_person() -> Any:
+    """Return the heads of the hand-built armature, which undo replaces."""
+    return read_heads(bpy.data.objects["person"])
+
+
+def raise_hand(lift: float) -> float:
+    """Move the empty of the left hand up, and return its gap."""
+    empty = find_empties()["hand_l"]
+    empty.location.z += lift
+    bpy.context.view_layer.update()
+    return measure_gap(bpy.data.objects["person"], empty)
+
+
 def lock(folder: Path) -> dict[str, Any]:
     """Lock the feet of an imported walk that slips, on a turned and scaled object that travels."""
     arm = import_walk(folder)
@@ -327,7 +373,7 @@ def main(folder: Path) -> None:
         sys.exit(NO_POISE)
     patch_blender()
     poise_ik.register()
-    from_files = [partial(each, folder) for each in (follow, lock, retarget)]
+    from_files = [partial(each, folder) for each in (follow, change, lock, retarget)]
     for scene in (partial(drag), partial(bake), partial(overreach), partial(errors), *from_files):
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
         bpy.context.scene.render.fps = 30
