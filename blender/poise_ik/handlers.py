@@ -101,7 +101,9 @@ def on_frame(scene: Any, *_: Any) -> None:
 
 @persistent
 def on_undo(*_: Any) -> None:
-    """Take the places that undo has restored as they are."""
+    """Take the places that undo has restored as they are; newer versions evaluate them only on demand."""
+    with sessions.paused():
+        bpy.context.view_layer.update()
     for name, session in list(sessions.by_name.items()):
         if name in bpy.data.objects:
             session.remember()

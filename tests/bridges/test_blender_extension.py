@@ -1,6 +1,7 @@
 """The Blender extension: scenes of `blender_scenes.py` run in headless Blender and are judged here.
 
-Places and rotations are Blender's own matrices. The tests need Blender (`sudo apt install blender python3-numpy`).
+Places and rotations are Blender's own matrices. The tests need Blender (`sudo apt install blender python3-numpy`), or
+in POISE_BPY a Python of the same version as this one that has the package bpy, for other versions of Blender.
 """
 
 import os
@@ -32,17 +33,20 @@ LIMBS = {  # of the walk, and of the hand-built person
 }
 
 
-def run_blender(*arguments, **environment):
-    """Run headless Blender in the default settings; skip the test without Blender."""
-    if shutil.which("blender") is None:
+def run_blender(script, *arguments, **environment):
+    """Run a script in headless Blender, or by the Python of POISE_BPY, and return what it prints."""
+    python = os.environ.get("POISE_BPY")
+    if python is None and shutil.which("blender") is None:
         pytest.skip("Blender is missing: type sudo apt install blender python3-numpy")
-    command = ["blender", "-b", "--factory-startup", "--python-use-system-env", "--python-exit-code", "1"]
+    options = ["-b", "--factory-startup", "--python-use-system-env", "--python-exit-code", "1", "--python"]
+    command = ["blender", *options] if python is None else [python]
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [*command, *map(str, arguments)],
+        [*command, str(script), "--", *map(str, arguments)],
         check=False,
         capture_output=True,
         text=True,
+        timeout=300.0,
         env={**kept, **environment, "OPENBLAS_NUM_THREADS": "1"},
     )
     if done.returncode == NO_POISE:
@@ -58,7 +62,7 @@ def scenes(tmp_path_factory):
     poise.save(put_skate_in(make_walk(60)), folder / "walk.glb")
     poise.save(make_walk(60), folder / "walk.bvh")
     script = ROOT / "tests" / "support" / "blender_scenes.py"
-    run_blender("--python", script, "--", folder, PYTHONPATH=str(Path(poise.__file__).parents[1]))
+    run_blender(script, folder, PYTHONPATH=str(Path(poise.__file__).parents[1]))
     return {path.stem: np.load(path) for path in folder.glob("*.npz")}
 
 
@@ -263,14 +267,14 @@ def test_the_manifest_of_a_package_lists_its_wheels(package):
 
 def test_an_installed_package_brings_poise_with_it(package, tmp_path):
     (tmp_path / "steps.py").write_text(ARMATURE + INSTALL)
-    said = run_blender("--python", tmp_path / "steps.py", "--", package, BLENDER_USER_SCRIPTS=str(tmp_path / "user"))
+    said = run_blender(tmp_path / "steps.py", package, BLENDER_USER_SCRIPTS=str(tmp_path / "user"))
     assert f"loaded {tmp_path / 'user'}" in said, said
 
 
 def test_a_missing_library_is_reported_with_a_command(tmp_path):
     path = tmp_path / "steps.py"
     path.write_text(f"import sys\nsys.path.append({str(EXTENSION.parent)!r})\n{ARMATURE}{MISSING}")
-    assert "ERROR Poise is missing. Install the extension" in run_blender("--python", path)
+    assert "ERROR Poise is missing. Install the extension" in run_blender(path)
 
 
 MISSING = """

@@ -5,6 +5,7 @@ Each scene is built, worked on by the operators, and measured with Blender's own
 """
 
 import importlib.util
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -382,3 +383,5 @@ def main(folder: Path) -> None:
 
 if __name__ == "__main__":
     main(Path(sys.argv[sys.argv.index("--") + 1]))
+    sys.stdout.flush()
+    os._exit(0)  # the package bpy may hang while it is unloaded
