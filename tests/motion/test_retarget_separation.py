@@ -197,23 +197,23 @@ def make_meetings(frames: int) -> Overlaps:
 def test_a_pair_has_few_goals_however_often_it_meets(robot: poise.Model, frames: int) -> None:
     parts = find_convex_parts(robot)
     assert parts is not None
-    goals = list_plane_goals(parts, make_meetings(frames), range(frames), 1, 50.0)
+    goals = list_plane_goals(parts, make_meetings(frames), range(frames), 50.0)
     assert len(goals) <= planes.MOST_POINTS
     used = np.sum([goal.weights > 0.0 for goal in goals], axis=0)
     np.testing.assert_array_equal(used, np.arange(frames) % 4 == 0)
 
 
-def test_planes_do_not_cross_cuts(robot: poise.Model) -> None:
-    parts = find_convex_parts(robot)
-    assert parts is not None
-    rows = make_meetings(9)  # frames 0, 4 and 8
-    (goal,) = list_plane_goals(parts, rows.replace(point=0.0 * rows.point), range(9), 4, 50.0, cuts=[3, 6])
-    assert np.count_nonzero(goal.weights) == 9
-    rows.normal[1] = (1.0, 0.0, 0.0)
-    goals = list_plane_goals(parts, rows.replace(point=0.0 * rows.point), range(9), 4, 50.0, cuts=[3, 6])
-    assert goals[0].targets is not None
-    normals = goals[0].targets[:, [2, 5, 8]]
-    np.testing.assert_allclose(normals[:, 0], [0.0] * 3 + [1.0] * 3 + [0.0] * 3, atol=1e-12)
+@pytest.mark.parametrize("fps", [60.0, 120.0])
+def test_a_collision_of_one_frame_is_corrected_at_every_rate(robot: poise.Model, fps: float) -> None:
+    part = np.zeros(41)
+    part[21] = 1.0
+    clip = Motion(poise.load("humanoid"), fold_left_arm(0.0 * part).q, fps)
+    carrying = prepare(clip.model, robot, None, "auto", None)
+    hit = Motion(robot, fold_left_arm(part).q, fps)
+    ledger = Contacts((), len(clip), fps)
+    kept = limb_correction.correct_limbs(hit, carrying, ledger, (), 1.0)
+    assert measure_depths(hit)[21] > 0.02
+    assert measure_depths(kept).max() < 0.005
 
 
 def test_long_collisions_are_solved_in_windows(robot: poise.Model, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,6 @@ from poise.motion.contact.sole_places import TiltedSoles, fit_places
 from poise.motion.contact.soles import measure_giant, measure_size
 from poise.motion.problem.near_parts import (
     DEEP_M,
-    MEASURED_FPS,
     MISSED_M,
     NEAR_M,
     Flags,
@@ -176,19 +175,19 @@ class PartsApart:
     waits = True
 
     def __init__(self, parts: ConvexParts, fps: float, cuts: Sequence[int]) -> None:
-        self.parts, self.cuts, self.every = parts, tuple(cuts), max(1, round(fps / MEASURED_FPS))
+        self.parts, self.cuts = parts, tuple(cuts)
         self.reach, self.rounds = round(GROWTH_S * fps), list[tuple[int, Overlaps]]()
         self.ways, self.growth = Ways(), np.zeros(0)
 
     def update(self, moved: Motion, solved: Flags) -> Floats:
         """Find the planes between near parts; return the sum of overlaps, (frames,) [m]."""
         size = measure_size(moved)
-        found = measure_near(self.parts, moved.q, solved, self.every, NEAR_M * size, self.ways, self.cuts)
+        found = measure_near(self.parts, moved.q, solved, NEAR_M * size, self.ways, self.cuts)
         if self.rounds:
             self.ways = self.parts.list_ways(found) | self.ways  # limbs that are on their way out do not turn back
         self.rounds = [*self.rounds[1 - KEPT_ROUNDS :], (self.rounds[-1][0] + 1 if self.rounds else 0, found)]
         rows = found.drop_apart(-DEEP_M * size)
-        deep = self.every * np.bincount(rows.pose, rows.depth, len(moved)).astype(np.float64)
+        deep = np.bincount(rows.pose, rows.depth, len(moved)).astype(np.float64)
         if not len(self.growth):
             self.growth = np.ones(len(moved))
         else:
@@ -200,7 +199,7 @@ class PartsApart:
         """List the goals that keep near parts on their sides of planes, those of the last rounds."""
         frames, out = range(at.start, at.stop), list[ClipGoal]()
         for round_, rows in self.rounds:
-            found = list_plane_goals(self.parts, rows, frames, self.every, PLANE_WEIGHT, round_, self.cuts)
+            found = list_plane_goals(self.parts, rows, frames, PLANE_WEIGHT, str(round_))
             out += [replace(goal, weights=goal.weights * self.growth[at]) for goal in found]
         return out
 

@@ -5,8 +5,6 @@ that the motion stays smooth; a part that turns is held by the planes of several
 however often it meets: meetings share the goal of the nearest point.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,53 +13,46 @@ from poise.goals import Range, Reach
 from poise.limits.convex_parts import ConvexParts, Overlaps
 from poise.motion.clips.whole_clip import ClipGoal
 
-__all__ = ["bound_shot", "list_plane_goals"]
+__all__ = ["list_plane_goals"]
 
 EDGE = 5e-3  # of L: depths that differ by less share the point of a contact
 MOST_POINTS = 4  # of a pair
 SAME_POINT = 0.02  # of L: points that are nearer to each other are one
 FAR = 1e6  # stands for infinity, which kernels do not read
 NO_PLANE = np.array([*np.eye(3).ravel(), 0.0, 0.0, 0.0, -FAR, -FAR, *4 * [0.0], FAR, FAR, FAR, 0.0, 0.0, 0.0])
-LEAST_NORMAL = 0.1  # length of an interpolated normal; planes that turn further from frame to frame are left out
+BEYOND = (Range(-FAR, FAR), Range(-FAR, FAR), Range(0.0, FAR))
 
 
 def list_plane_goals(
-    parts: ConvexParts,
-    rows: Overlaps,
-    frames: range,
-    every: int,
-    weight: float,
-    name: int = 0,
-    cuts: Sequence[int] = (),
+    parts: ConvexParts, rows: Overlaps, frames: range, weight: float, name: str = ""
 ) -> list[ClipGoal]:
     """List the goals of frames that keep near parts on their sides of planes, at most MOST_POINTS for each pair.
 
     Args:
         parts: The parts of the body.
-        rows: The pairs that are near each other; those of other frames are ignored.
+        rows: The pairs that are near each other, in the order of frames; those of other frames are ignored.
         frames: The frames of the goals.
-        every: The distance of the frames that were measured.
         weight: The weight of a plane [1 / L].
-        name: A number for the names of the goals.
-        cuts: The frames at which the motion is cut: planes before and after one are unrelated.
+        name: A part of the names of the goals.
     """
     out, rows = list[ClipGoal](), rows.select((rows.pose >= frames.start) & (rows.pose < frames.stop))
     for pair in np.unique(rows.pair).tolist():
         own = rows.select(rows.pair == pair)
-        shots = np.searchsorted(cuts, own.pose, side="right")
-        ends = np.flatnonzero((np.diff(own.pose) > every) | (np.diff(shots) > 0)) + 1
-        runs = [own.select(run) for run in np.split(np.arange(len(own.pose)), ends)]
+        meeting = np.cumsum(np.diff(own.pose, prepend=own.pose[0]) > 1)
+        runs = [own.select(meeting == k) for k in range(meeting[-1] + 1)]
         points = np.array([find_point(run, EDGE * parts.model.length) for run in runs])
         deepest = np.array([run.depth.max() for run in runs])
         centres, of = choose_points(points, deepest, SAME_POINT * parts.model.length)
         one, other = (parts.solids[i].frame for i in parts.pairs[pair])
         for k, point in enumerate(points[centres]):
+            held = own.select(of[meeting] == k)
             targets, use = np.tile(NO_PLANE, (len(frames), 1)), np.zeros(len(frames))
-            for i in np.flatnonzero(of == k):
-                at, planes = place_planes(runs[i], point, bound_shot(int(runs[i].pose[0]), frames, cuts), every)
-                targets[at - frames.start], use[at - frames.start] = planes, weight
-            beyond = (Range(-FAR, FAR), Range(-FAR, FAR), Range(0.0, FAR))
-            goal = Reach(one, beyond, point=point, relative_to=other, name=f"pair {pair} point {k} {name}")
+            at = held.pose - frames.start
+            targets[at], use[at] = (
+                pack_planes(held.normal, held.place(point) + held.depth[:, None] * held.normal),
+                weight,
+            )
+            goal = Reach(one, BEYOND, point=point, relative_to=other, name=f"pair {pair} point {k} {name}")
             out.append(ClipGoal(goal, targets, use))
     return out
 
@@ -89,25 +80,8 @@ def choose_points(points: Floats, depths: Floats, near: float) -> tuple[list[int
     return chosen, of
 
 
-def bound_shot(t: int, frames: range, cuts: Sequence[int]) -> range:
-    """Return those of some frames between the cuts before and after frame `t`."""
-    k = int(np.searchsorted(cuts, t, side="right"))
-    first, end = (cuts[k - 1] if k else 0), (cuts[k] if k < len(cuts) else frames.stop)
-    return range(max(first, frames.start), min(end, frames.stop))
-
-
-def place_planes(run: Overlaps, point: Floats, frames: range, every: int) -> tuple[NDArray[np.intp], Floats]:
-    """Return the frames of a run and their planes for a point, (n, 24), interpolated between measured frames."""
-    known = np.concatenate([run.normal, run.place(point) + run.depth[:, None] * run.normal], axis=1)
-    at = np.arange(max(run.pose[0] - every + 1, frames.start), min(run.pose[-1] + every, frames.stop))
-    planes = np.stack([np.interp(at, run.pose, column) for column in known.T], axis=1)
-    kept = np.linalg.norm(planes[:, :3], axis=1) > LEAST_NORMAL
-    return at[kept], pack_planes(planes[kept, :3], planes[kept, 3:])
-
-
 def pack_planes(normals: Floats, places: Floats) -> Floats:
     """Return the numbers of planes for the kernel: axes with the normal last, a point, and the side, (n, 24)."""
-    normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     u = np.cross(normals, np.eye(3)[np.abs(normals).argmin(axis=1)])
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     axes = np.stack([u, np.cross(normals, u), normals], axis=2)

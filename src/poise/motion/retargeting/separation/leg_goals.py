@@ -11,7 +11,7 @@ from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.contact.body_floor import NEAR_FLOOR_M, measure_heights
 from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.soles import measure_size
-from poise.motion.problem.near_parts import DEEP_M, MEASURED_FPS, NEAR_M, flag_around, measure_near
+from poise.motion.problem.near_parts import DEEP_M, NEAR_M, flag_around, measure_near
 from poise.motion.problem.planes import list_plane_goals
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.separation.limb_correction import SPREAD_S
@@ -30,19 +30,19 @@ def list_leg_goals(free: Motion, carrying: CarryOver, lies: bool) -> tuple[ClipG
     parts, arms = find_convex_parts(free.model), set(list_arm_joints(carrying))
     if parts is None or not arms:
         return ()
-    size, every, reach = measure_size(free), max(1, round(free.fps / MEASURED_FPS)), round(SPREAD_S * free.fps)
+    size, reach = measure_size(free), round(SPREAD_S * free.fps)
     cuts = find_cuts(free)
     joints = [joint.name for joint in free.model.joints if joint.nv and joint.name not in arms]
     parts, stands = list_movable(parts, joints, arms), np.ones(len(free), dtype=bool)
     if lies:
         shins = {carrying.ours.get(f"knee_{side}") for side in "lr"}
         stands = ~flag_around(len(free), find_low(free, NEAR_FLOOR_M * size, shins), reach, cuts)
-    found = measure_near(parts, free.q, stands, every, -DEEP_M * size, cuts=cuts)
+    found = measure_near(parts, free.q, stands, -DEEP_M * size, cuts=cuts)
     if not len(found.pose):
         return ()
     moves = stands & flag_around(len(free), found.pose, reach, cuts)
-    rows = measure_near(parts, free.q, moves, every, NEAR_M * size, cuts=cuts)
-    return tuple(list_plane_goals(parts, rows, range(len(free)), every, PLANE_WEIGHT, cuts=cuts))
+    rows = measure_near(parts, free.q, moves, NEAR_M * size, cuts=cuts)
+    return tuple(list_plane_goals(parts, rows, range(len(free)), PLANE_WEIGHT))
 
 
 def find_low(motion: Motion, height: float, without: Set[str | None]) -> NDArray[np.intp]:

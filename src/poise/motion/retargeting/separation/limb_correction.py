@@ -37,14 +37,14 @@ from poise.motion.contact.soles import measure_giant, measure_size
 from poise.motion.contact.standing_heights import STAIR_DEPTH_M, list_swinging
 from poise.motion.problem.near_parts import (
     DEEP_M,
-    MEASURED_FPS,
     MISSED_M,
     NEAR_M,
+    bound_shot,
     cut_goals,
     flag_around,
     measure_near,
 )
-from poise.motion.problem.planes import bound_shot, list_plane_goals
+from poise.motion.problem.planes import list_plane_goals
 from poise.motion.retargeting.correspondence import CarryOver
 from poise.motion.retargeting.goal_targets import keep_directions
 from poise.motion.retargeting.separation.limbs import list_arms, list_legs, list_movable
@@ -142,7 +142,7 @@ class LimbCorrection:
         self.parts = list_movable(parts, moving)
         by_arms = {(int(i), int(j)) for i, j in list_movable(parts, arms).pairs}
         self.by_arms = np.array([(int(i), int(j)) in by_arms for i, j in self.parts.pairs], dtype=bool)
-        self.size, self.every = measure_size(motion), max(1, round(motion.fps / MEASURED_FPS))
+        self.size = measure_size(motion)
         self.reach = round(SPREAD_S * motion.fps)
         self.timed = bool(part_limits(self.limits)[1])
         self.cuts = [] if self.timed else find_posture_cuts(motion, moving)  # rates hold across cuts
@@ -197,7 +197,7 @@ class LimbCorrection:
 
     def measure(self, q: Floats, frames: Flags, margin: float, ways: Ways | None = None) -> Overlaps:
         """Return the near pairs of flagged frames."""
-        return measure_near(self.parts, q, frames, self.every, margin, ways, self.cuts)
+        return measure_near(self.parts, q, frames, margin, ways, self.cuts)
 
     def sum_depths(self, near: Overlaps) -> Floats:
         """Return the depths of collisions that arms can end, or legs that are not in contact, summed, (frames,) [m]."""
@@ -205,7 +205,7 @@ class LimbCorrection:
         for stands in self.stands:
             legs |= ~flag_around(len(legs), np.flatnonzero(stands), self.reach + FROZEN_FRAMES, self.cuts)
         rows = rows.select(self.by_arms[rows.pair] | legs[rows.pose])
-        depths: Floats = self.every * np.bincount(rows.pose, rows.depth, len(legs)).astype(np.float64)
+        depths: Floats = np.bincount(rows.pose, rows.depth, len(legs)).astype(np.float64)
         return depths
 
     def list_runs(self) -> list[tuple[int, int]]:
@@ -266,7 +266,7 @@ class LimbCorrection:
         key = round_, at.start, at.stop
         if key not in self.planes:
             frames, rows = range(at.start, at.stop), self.found[round_]
-            self.planes[key] = list_plane_goals(self.parts, rows, frames, self.every, PLANE_WEIGHT, round_)
+            self.planes[key] = list_plane_goals(self.parts, rows, frames, PLANE_WEIGHT, str(round_))
         return self.planes[key]
 
     def jumps(self, before: Floats, after: Floats) -> bool:

@@ -20,11 +20,12 @@ from poise.kinematics import Motion
 from poise.limits.convex_parts import ConvexParts, Overlaps, find_convex_parts
 from poise.model import Model
 from poise.motion.contact.soles import measure_size
-from poise.motion.problem.near_parts import DEEP_M, MEASURED_FPS
+from poise.motion.problem.near_parts import DEEP_M
 from poise.motion.retargeting.separation.limbs import list_movable
 
 __all__ = ["StreamSeparation"]
 
+MEASURED_FPS = 40.0  # collisions are measured about this often
 FADE_S = 0.1  # time in which a displacement fades by a factor of e after a collision
 FASTEST_RAD_S = 6.0  # change of a displacement
 NEAR_M = 0.025  # gap of parts that could meet before the next frame
