@@ -10,15 +10,19 @@ import walkers
 from falls import fall
 from poise import Motion
 from poise.goals import Reach
+from poise.limits import Box as Block
+from poise.limits import Clearance
 from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import Box, Capsule, Shape
 from poise.motion import Contact, Contacts
 from poise.motion.clips.collisions import find_collisions
 from poise.motion.clips.whole_clip import solve_whole
 from poise.motion.contact.body_floor import measure_heights
+from poise.motion.contact.scene import read_scene
 from poise.motion.problem import clip_problem
 from poise.motion.problem.members import ContactPlaces, FloorBelow
 from poise.motion.retargeting.one_problem import retarget_as_problem
+from poise.motion.scenes.scene_goals import measure_depths
 from poise.spatial import Transform
 from walks import make_walk
 
@@ -99,6 +103,32 @@ def test_contacts_that_contradict_each_other_are_released_or_hold_exactly(clip: 
         assert np.linalg.norm(path - contact.place, axis=1).max() < 1e-5
 
 
+def test_a_walk_climbs_the_stairs_of_a_scene() -> None:
+    steps = [Block((0.0, 0.03 * k, 0.45 * k + 0.1), (2.0, 0.06 * k, 0.45)) for k in (1, 2, 3)]
+    clip, body = make_walk(60), poise.load("humanoid", scale=0.8)
+    level, climbed = retarget_as_problem(clip, body), retarget_as_problem(clip, body, scene=steps)
+    scene = read_scene(steps, body)
+    assert scene is not None
+    assert measure_depths(scene, level.motion).depths.max() > 0.03
+    assert measure_depths(scene, climbed.motion).depths.max() < 0.003
+    assert climbed.quality.slip_max < 0.01
+
+
+def test_a_clearance_among_the_limits_is_kept(robot: poise.Model, clip: Motion) -> None:
+    apart = Clearance(distance=0.01)
+    kept = retarget_as_problem(clip, robot, limits=[apart])
+    assert np.min(apart.measure_gap(robot, kept.motion.q)) > 0.01 - 1e-5
+    assert kept.track.limits == (apart,)
+
+
+def test_a_dog_trots_as_with_stages() -> None:
+    dog = poise.load("quadruped")
+    clip = Motion(dog, np.tile(dog.rest, (20, 1)), 30.0)
+    small = poise.load("quadruped", scale=0.5)
+    both = [way(clip, small) for way in (poise.retarget, retarget_as_problem)]
+    np.testing.assert_allclose(both[1].motion.q, both[0].motion.q, atol=1e-3)
+
+
 def test_a_clip_that_nothing_moves_is_not_changed(clip: Motion) -> None:
     track = hold(clip, Contacts((), len(clip), clip.fps), [])
     np.testing.assert_array_equal(track.motion.q, clip.q)
@@ -107,7 +137,7 @@ def test_a_clip_that_nothing_moves_is_not_changed(clip: Motion) -> None:
 class Violated:
     """A member that some frames violate, more after every step, and that asks for nothing."""
 
-    waits = False
+    waits = wish = False
 
     def __init__(self, frames: slice) -> None:
         self.frames, self.calls = frames, 0

@@ -17,9 +17,9 @@ from poise.motion.clips.lock import list_goals, lock_places, measure_pull
 from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.retargeting.arms import branches
+from poise.motion.retargeting.arms.branch_joiner import bridge_jumps
 from poise.motion.retargeting.arms.branches import approach_directions, choose_answers, find_arms
 from poise.motion.retargeting.arms.hinges import limit_path, limit_speed
-from poise.motion.retargeting.branch_joiner import bridge_jumps
 from poise.motion.retargeting.goal_targets import keep_directions
 from poise.motion.retargeting.result import prepare
 

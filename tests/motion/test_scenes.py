@@ -6,9 +6,8 @@ import pytest
 import poise
 from poise import Motion
 from poise.limits import Box, Capsule, Clearance, Cylinder, HalfSpace, HeightMap
-from poise.limits.near_pairs import find_near_pairs
+from poise.limits.near_pairs import find_near_pairs, reduce_pairs
 from poise.motion import contacts, retarget
-from poise.motion.clips.clear_lock import reduce_pairs
 from poise.motion.contact.ledger import Contact
 from poise.motion.contact.region_shapes import find_extent
 from poise.motion.contact.scene import read_scene

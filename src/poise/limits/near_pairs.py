@@ -4,6 +4,7 @@ A body with meshes has thousands of pairs, and most of them never meet. A pair o
 their capsules stay further apart than a margin in every pose, and then a pair of capsules if its gap does.
 """
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 from poise.arrays import Floats
 from poise.limits.capsules import capsule_distances
 from poise.limits.clearance import Clearance
+from poise.limits.limit import Limit
 from poise.limits.surfaces import BodySurfaces
 from poise.model import Model
 
-__all__ = ["NearClearance", "find_near_pairs"]
+__all__ = ["NearClearance", "find_near_pairs", "is_of_itself", "keeps_parts_apart", "reduce_pairs"]
 
 BLOCK_POSES = 256  # poses whose capsules are placed at once
 
@@ -33,6 +35,16 @@ class NearClearance(Clearance):
     def index_pairs(self, model: Model) -> NDArray[np.int64]:
         """Return the indices of the capsules to keep apart, (m, 2)."""
         return np.array(self.near, dtype=np.int64).reshape(-1, 2)
+
+
+def is_of_itself(limit: Limit) -> bool:
+    """Return whether a limit only keeps parts of the body apart."""
+    return type(limit) is Clearance and not limit.world
+
+
+def keeps_parts_apart(limit: Limit) -> bool:
+    """Return whether a limit keeps parts of the body apart, alone or in addition to a world."""
+    return isinstance(limit, Clearance) and bool(limit.pairs)
 
 
 def find_near_pairs(model: Model, clearance: Clearance, q: Floats, margin: float) -> NDArray[np.int64]:
@@ -56,6 +68,13 @@ def find_near_pairs(model: Model, clearance: Clearance, q: Floats, margin: float
         if len(maybe):
             near[maybe] = (capsule_distances(model, capsules, pairs[maybe], block) < reach).any(axis=0)
     return pairs[near]
+
+
+def reduce_pairs(limit: Clearance, near: Set[tuple[int, int]]) -> NearClearance:
+    """Return a clearance with some of its pairs of capsules."""
+    return NearClearance(
+        pairs=limit.pairs, distance=limit.distance, held=limit.held, name=limit.name, near=tuple(sorted(near))
+    )
 
 
 def cover_link(body: BodySurfaces, own: NDArray[np.bool_]) -> Floats:

@@ -10,24 +10,14 @@ import numpy as np
 
 from poise.kinematics import Motion
 from poise.limits import Clearance, Limit
-from poise.limits.near_pairs import NearClearance, find_near_pairs
+from poise.limits.near_pairs import find_near_pairs, is_of_itself, reduce_pairs
 from poise.motion.clips.result import Track
 
-__all__ = ["is_of_itself", "keeps_parts_apart", "lock_clear"]
+__all__ = ["lock_clear"]
 
 NEAR_SHARE = 0.02  # of the body's length: gap below which a pair is kept apart
 ROUNDS = 3
 TOUCH_M = 1e-6  # a smaller overlap is a rounding error
-
-
-def is_of_itself(limit: Limit) -> bool:
-    """Return whether a limit only keeps parts of the body apart."""
-    return type(limit) is Clearance and not limit.world
-
-
-def keeps_parts_apart(limit: Limit) -> bool:
-    """Return whether a limit keeps parts of the body apart, alone or in addition to a world."""
-    return isinstance(limit, Clearance) and bool(limit.pairs)
 
 
 def lock_clear(free: Motion, limits: Sequence[Limit], lock: Callable[[tuple[Limit, ...]], Track]) -> Track:
@@ -53,10 +43,3 @@ def lock_clear(free: Motion, limits: Sequence[Limit], lock: Callable[[tuple[Limi
         if all(float(np.min(limit.measure_gap(model, motion.q))) > limit.distance - TOUCH_M for limit in own):
             break
     return replace(track, limits=tuple(limits))
-
-
-def reduce_pairs(limit: Clearance, near: set[tuple[int, int]]) -> NearClearance:
-    """Return a clearance with some of its pairs of capsules."""
-    return NearClearance(
-        pairs=limit.pairs, distance=limit.distance, held=limit.held, name=limit.name, near=tuple(sorted(near))
-    )

@@ -19,7 +19,8 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.limits import Limit
+from poise.limits import Clearance, Limit
+from poise.limits.near_pairs import is_of_itself
 from poise.motion.clips.clip_limits import part_limits
 from poise.motion.clips.lock import CONTACT_TOLERANCE, MOST_RELEASE_ERROR
 from poise.motion.clips.result import HOLD_ERROR, Released, Track
@@ -35,13 +36,13 @@ from poise.motion.clips.whole_clip import (
 from poise.motion.contact.cuts import find_cuts, part_at_cuts
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import flag_contact
-from poise.motion.problem.members import ContactPlaces, Member
+from poise.motion.problem.members import CapsulesApart, ContactPlaces, Member
 from poise.motion.problem.near_parts import Flags, cut_goals, flag_around
 
 __all__ = ["ClipProblem"]
 
 ROUNDS, RELEASE_ROUND = 14, 4  # at most, and after which contacts that are out of reach are released
-FIRST_STEPS, STEPS = 24, 8  # at most: Gauss-Newton steps of the first round, and of the others
+FIRST_STEPS, STEPS = 24, 16  # at most: Gauss-Newton steps of the first round, and of the others
 REST = 1e-4  # rad, or lengths of the body: a shorter step ends a round
 FIRST_WEIGHT, NEXT_WEIGHT, LAST_WEIGHT = 1e2, 1e5, 2e6  # of contacts: in the first step, of later rounds, and the last
 MOST_CORRECTION = 0.2  # rad: of a frame to its contacts at the end; those that contradict each other may lead anywhere
@@ -53,7 +54,11 @@ LEAST_DAMPING, MORE, LESS = 1.0, 4.0, 0.3  # of a step: at first, and its factor
 TRUST_S = 0.05  # half the time over which the merit of a frame is measured
 SPREAD_S = 0.25  # time before and after a violation in which frames may move
 FROZEN_FRAMES = 3  # beyond it, for a smooth end
-MOST_FAILURES = 4  # rounds that do not improve a run before it is left as it is
+MOST_FAILURES = 7  # rounds that do not improve a run before it is left as it is
+LEAST_GAIN, KEPT_FAILURE = (
+    0.05,
+    3,
+)  # of the merit of a run whose members are kept, and how much a round with less counts
 MOST_FRAMES = 600  # solved at once around violations
 
 
@@ -81,11 +86,14 @@ class ClipProblem:
         joints: Sequence[str] | None,
     ) -> None:
         self.free, self.contacts, self.bones, self.joints = free, contacts, bones, joints
-        self.members: list[Member] = list(members)
-        self.limits, self.smooth, self.timed = tuple(limits), smooth, bool(part_limits(limits)[1])
+        own = [limit for limit in limits if isinstance(limit, Clearance) and is_of_itself(limit)]
+        self.members: list[Member] = [*members, *([CapsulesApart(own)] if own else [])]
+        self.rules, self.limits = tuple(limits), tuple(limit for limit in limits if limit not in own)
+        self.smooth, self.timed = smooth, bool(part_limits(limits)[1])
         self.cuts = [] if self.timed else list(find_cuts(free))  # rates hold across cuts
         self.reach = round(SPREAD_S * free.fps)
         self.broken = np.zeros(len(free), dtype=bool)
+        self.moving = np.zeros(len(free), dtype=bool)  # frames that the last steps still moved
         self.released: list[Released] = []
 
     def solve(self, progress: Progress | None = None) -> Track:
@@ -103,31 +111,40 @@ class ClipProblem:
             if round_ == RELEASE_ROUND:
                 self.release(q, MOST_RELEASE_ERROR)
             missed = self.contacts.settle(Motion(self.free.model, q, fps))
-            wrong = (violated + missed > 0.0) & (failures < MOST_FAILURES)
+            merit, hard = violated.sum(axis=0) + missed + cost, violated[0] + missed
+            wrong = (violated.any(axis=0) | (missed > 0.0) | self.moving) & (failures < MOST_FAILURES)
             moves = flag_around(frames, np.flatnonzero(wrong), self.reach, self.cuts)
             if not moves.any():
                 break
             new, solved = self.solve_frames(q, moves, damping, first=False)
             moved = Motion(self.free.model, new, fps)
             new_violated, new_cost = self.update(new, solved), self.measure_cost(new)
-            gain = violated + missed + cost - new_violated - new_cost - self.contacts.update(moved, solved)
+            gain = merit - new_violated.sum(axis=0) - new_cost - self.contacts.update(moved, solved)
             around = np.convolve(gain, np.ones(2 * half + 1))[half : half + frames]
             damping[solved] = np.maximum(damping * np.where(around < 0.0, MORE, LESS), LEAST_DAMPING)[solved]
             rejected = np.zeros(frames, dtype=bool)
             for first, end in part_at_cuts(find_runs(moves), self.cuts, 1):
                 run = slice(first, end)
+                kept = not hard[run].any()
+                if gain[run].sum() <= (LEAST_GAIN * merit[run].sum() if kept else 0.0):
+                    failures[run] += KEPT_FAILURE if kept else 1
                 if gain[run].sum() > 0.0:
-                    q[run], violated[run], cost[run] = new[run], new_violated[run], new_cost[run]
+                    q[run], violated[:, run], cost[run] = new[run], new_violated[:, run], new_cost[run]
                 else:
-                    failures[run] += 1
                     rejected[run] = True
             self.contacts.restore(rejected)
         return self.make_track(q)
 
     def update(self, q: Floats, solved: Flags) -> Floats:
-        """Linearise the members about a motion; return the sum of their violations, (frames,) [m]."""
-        moved = Motion(self.free.model, q, self.free.fps)
-        return np.asarray(sum((member.update(moved, solved) for member in self.members), np.zeros(len(q))))
+        """Linearise the members about a motion.
+
+        Returns:
+            The sums of the violations of those that must be kept, and of wishes, (2, frames) [m].
+        """
+        moved, out = Motion(self.free.model, q, self.free.fps), np.zeros((2, len(q)))
+        for member in self.members:
+            out[int(member.wish)] += member.update(moved, solved)
+        return out
 
     def measure_cost(self, q: Floats) -> Floats:
         """Return the share of displacements in the merit, (frames,) [m]."""
@@ -165,6 +182,7 @@ class ClipProblem:
         every: list[Member] = [self.contacts, *self.members]
         members = [each for each in every if not (first and each.waits)]
         limits = (*self.limits, *(limit for member in members for limit in member.list_limits()))
+        steps = FIRST_STEPS if first else STEPS
         for at, frozen in self.list_windows(moves, first):
             answer = solve_whole(
                 self.free[at],
@@ -176,18 +194,19 @@ class ClipProblem:
                 frozen=frozen,
                 joints=self.joints,
                 limits=limits,
-                steps=None if self.timed else FIRST_STEPS if first else STEPS,
+                steps=None if self.timed else steps,
                 rest=REST,
                 steady=Steady(damping[at], FIRST_WEIGHT if first else NEXT_WEIGHT, LAST_WEIGHT, MOST_CORRECTION),
                 progress=progress,
             )
             out[at], self.broken[at] = answer.q, answer.broken
             solved[at] |= ~frozen
+            self.moving[at] = ~frozen & (not self.timed and answer.systems >= steps)
         return out, solved
 
     def release(self, q: Floats, most: float) -> None:
         """Release the contacts that are missed by more than `most` [m]."""
-        self.released += self.contacts.release(Motion(self.free.model, q, self.free.fps), self.limits, most)
+        self.released += self.contacts.release(Motion(self.free.model, q, self.free.fps), self.rules, most)
 
     def hold_exactly(self, q: Floats) -> Floats:
         """Return the motion with places that are missed by rounding held exactly: directions of bones yield to them."""
@@ -213,6 +232,6 @@ class ClipProblem:
             tuple(self.released),
             self.free,
             {name: flag_contact(places.ledger, name) for name in names},
-            self.limits,
+            self.rules,
             self.broken,
         )

@@ -13,8 +13,9 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
-from poise.limits import Limit
+from poise.limits import Clearance, Limit
 from poise.limits.convex_parts import ConvexParts, Overlaps, Ways
+from poise.limits.near_pairs import find_near_pairs, reduce_pairs
 from poise.motion.clips.lock import EXACT_HOLD, fill_places, list_goals, list_keys, part_held, recentre
 from poise.motion.clips.result import Released
 from poise.motion.clips.whole_clip import ClipGoal
@@ -33,7 +34,7 @@ from poise.motion.problem.near_parts import (
 )
 from poise.motion.problem.planes import list_plane_goals
 
-__all__ = ["ContactPlaces", "FloorBelow", "Member", "PartsApart", "TouchKept"]
+__all__ = ["CapsulesApart", "ContactPlaces", "FloorBelow", "Member", "PartsApart", "TouchKept"]
 
 # lengths are for a body of 1.75 m
 SINK_M = 1e-3  # depth in the floor that is corrected
@@ -44,6 +45,7 @@ PLACE_COST, FLOOR_COST = 600.0, 3000.0  # and of a missed place and a depth in t
 KEPT_ROUNDS = 3  # of planes: a part that turns is held by those of several rounds
 PLANE_WEIGHT = 100.0  # of a plane [1 / L], relative to a direction of a bone;
 GROWTH, MOST_GROWTH = 1.5, 30.0  # its factor after every round in which parts still overlap, and the largest one
+NEAR_SHARE, TOUCH_M = 0.02, 1e-6  # of the body's length: gap of capsules to keep apart; m: an overlap by rounding
 GROWTH_S = 0.125  # time before and after an overlap over which it grows
 
 
@@ -52,9 +54,11 @@ class Member(Protocol):
 
     Attributes:
         waits: Whether the first round, which may move a body far, leaves it out.
+        wish: Whether it is kept as well as the others allow.
     """
 
     waits: bool
+    wish: bool
 
     def update(self, moved: Motion, solved: Flags) -> Floats:
         """Linearise about a motion, of which some frames are new; return its violation, (frames,) [m]; 0 if kept."""
@@ -73,7 +77,7 @@ class ContactPlaces:
         ledger: The contacts, with places.
     """
 
-    waits = False
+    waits = wish = False
 
     def __init__(self, free: Motion, ledger: Contacts) -> None:
         self.free, self.size = free, measure_giant(free)
@@ -139,7 +143,7 @@ class ContactPlaces:
 class FloorBelow:
     """The whole body above a floor at height 0."""
 
-    waits = False
+    waits = wish = False
 
     def __init__(self, free: Motion) -> None:
         self.free, self.size, self.limits, self.held = free, measure_size(free), tuple[Limit, ...](), False
@@ -172,9 +176,10 @@ class PartsApart:
     The weight of a plane grows while parts overlap, as in penalty methods: touch is lost first.
     """
 
-    waits = True
+    waits, wish = True, False
 
-    def __init__(self, parts: ConvexParts, fps: float, cuts: Sequence[int]) -> None:
+    def __init__(self, parts: ConvexParts, fps: float, cuts: Sequence[int], name: str = "") -> None:
+        self.name = name
         self.parts, self.cuts = parts, tuple(cuts)
         self.reach, self.rounds = round(GROWTH_S * fps), list[tuple[int, Overlaps]]()
         self.ways, self.growth = Ways(), np.zeros(0)
@@ -199,13 +204,40 @@ class PartsApart:
         """List the goals that keep near parts on their sides of planes, those of the last rounds."""
         frames, out = range(at.start, at.stop), list[ClipGoal]()
         for round_, rows in self.rounds:
-            found = list_plane_goals(self.parts, rows, frames, PLANE_WEIGHT, str(round_))
+            found = list_plane_goals(self.parts, rows, frames, PLANE_WEIGHT, f"{self.name}{round_}")
             out += [replace(goal, weights=goal.weights * self.growth[at]) for goal in found]
         return out
 
     def list_limits(self) -> tuple[Limit, ...]:
         """Return none."""
         return ()
+
+
+class CapsulesApart:
+    """Limits on the distance between parts of the body, reduced to the pairs that come near each other."""
+
+    waits = wish = False
+
+    def __init__(self, limits: Sequence[Clearance]) -> None:
+        self.limits, self.near = tuple(limits), [set[tuple[int, int]]() for _ in limits]
+
+    def update(self, moved: Motion, solved: Flags) -> Floats:
+        """Find the pairs near each other; return how much the nearest pair is too near, (frames,) [m]."""
+        model, out = moved.model, np.zeros(len(moved))
+        for limit, near in zip(self.limits, self.near, strict=True):
+            found = find_near_pairs(model, limit, moved.q, NEAR_SHARE * model.length)
+            near.update((int(i), int(j)) for i, j in found)
+            out = np.maximum(out, limit.distance - np.asarray(limit.measure_gap(model, moved.q)))
+        return np.where(out > TOUCH_M, out, 0.0)
+
+    def list_goals(self, at: slice) -> list[ClipGoal]:
+        """Return none."""
+        return []
+
+    def list_limits(self) -> tuple[Limit, ...]:
+        """Return the limits on the pairs that came near each other so far."""
+        pairs = zip(self.limits, self.near, strict=True)
+        return tuple(reduce_pairs(limit, near) for limit, near in pairs if near)
 
 
 class Keeper(Protocol):
@@ -218,7 +250,7 @@ class Keeper(Protocol):
 class TouchKept:
     """Parts that touch others as in the source."""
 
-    waits = True
+    waits = wish = True
 
     def __init__(self, keeper: Keeper, size: float) -> None:
         self.keeper, self.size, self.goals = keeper, size, list[ClipGoal]()

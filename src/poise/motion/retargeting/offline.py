@@ -17,57 +17,42 @@ from dataclasses import replace
 
 import numpy as np
 
-from poise.arrays import Floats
 from poise.errors import InvalidValue
-from poise.goals import Reach
 from poise.keywords import refuse_unknown
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root
-from poise.kinematics.rest_frames import begins_at_rest
 from poise.limits import Limit
+from poise.limits.near_pairs import is_of_itself, keeps_parts_apart
 from poise.model import Model
-from poise.motion.clips.clear_lock import is_of_itself, keeps_parts_apart, lock_clear
-from poise.motion.clips.clip_limits import read_floor, read_limits, read_number
-from poise.motion.clips.lock import lock_places, read_contacts
+from poise.motion.clips.clear_lock import lock_clear
+from poise.motion.clips.lock import lock_places
 from poise.motion.clips.lock_options import LockOptions
 from poise.motion.clips.result import Released, Track
-from poise.motion.clips.whole_clip import ClipAnswer, ClipGoal, Kernel, Progress, RepeatedProgress, solve_whole
+from poise.motion.clips.whole_clip import Progress
 from poise.motion.contact.body_floor import find_lift, make_floor_limits, measure_depth
-from poise.motion.contact.ledger import Contact, Contacts
+from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.region_shapes import Obstacle
 from poise.motion.contact.scene import Scene, read_scene
 from poise.motion.contact.soles import measure_size
 from poise.motion.contact.standing_heights import STAIR_DEPTH_M, list_swinging
-from poise.motion.retargeting.arms.branches import (
-    FREE_REST,
-    RobotLimb,
-    find_wrong_limbs,
-    leave_out,
-    make_reachable,
-    solve_limbs,
-)
-from poise.motion.retargeting.arms.hinges import FASTEST_LEG_RAD_S, limit_speed
-from poise.motion.retargeting.branch_joiner import BranchJoiner, bridge_jumps
-from poise.motion.retargeting.correspondence import CarryOver
-from poise.motion.retargeting.goal_targets import Ground, keep_directions
+from poise.motion.retargeting.arms.branch_joiner import bridge_jumps
+from poise.motion.retargeting.free_motion import begin, cuts_rest
+from poise.motion.retargeting.goal_targets import keep_directions
 from poise.motion.retargeting.hands.clip import refuse_body_options, retarget_hand
 from poise.motion.retargeting.hands.goals import has_hand
 from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import Retargeter, carry_online
 from poise.motion.retargeting.options import check_bodies, check_clip, check_contacts, check_progress, check_switch
-from poise.motion.retargeting.result import HOLD_WEIGHT, Retargeted, make_result, prepare
+from poise.motion.retargeting.result import Retargeted, make_result, prepare
 from poise.motion.retargeting.separation.leg_goals import list_leg_goals
 from poise.motion.retargeting.separation.limb_correction import correct_limbs
 from poise.motion.retargeting.touch.keeper import TouchKeeper
-from poise.motion.retargeting.transfer import carry_contacts, find_air, find_holds, measure_standing_ankle
-from poise.motion.scenes.scene_contacts import SceneSource, find_scene_contacts
 from poise.motion.scenes.scene_goals import measure_depths
 from poise.motion.scenes.scene_lock import lock_in_scene
 
 __all__ = ["Retargeted", "prepare", "retarget"]
 
-FREE_SMOOTHNESS = 1.7  # factor on `smooth` before contacts are held
-FREE_STEPS, LOCK_STEPS = 8, 8  # without contacts, and with them
+LOCK_STEPS = 8  # with contacts
 BRIDGE_ROUNDS = 3  # of frames that jump while contacts are held above the floor
 TURN_WEIGHT = 2.0  # of bones and parts while contacts are held
 FLOOR_ROUNDS = 4  # of the parts that are kept above the floor
@@ -144,40 +129,28 @@ def retarget(
     if has_hand(clip.model):
         refuse_body_options(mapping=mapping, contacts=contacts, scale=scale, mode=mode, floor=floor, scene=scene)
         return retarget_hand(clip, model, joints, limits, smooth, progress, touch, clearance, visible)
-    cut = not keep_rest and not isinstance(contacts, Contacts) and begins_at_rest(clip)
-    clip = clip[1:] if cut else clip
     if mode == "online":
+        cut = cuts_rest(clip, contacts, keep_rest)
+        clip = clip[1:] if cut else clip
         if read_scene(scene, model) is not None:
             raise InvalidValue("scene= is for whole clips, mode='clip'; a stream stays above a level floor.")
         live = Retargeter(
             clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor, clearance, visible
         )
         return replace(carry_online(live, clip, progress), cut=cut)
-    rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
-    carrying = prepare(clip.model, model, mapping, scale, joints, visible=visible)
-    one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # one of several people
-    ground, world = read_floor(floor), read_scene(scene, carrying.model)
-    known = find_feet(one, carrying, world, ground) if contacts == "auto" else None
-    rises = None if known is None else known.rises
-    ledger = (
-        read_contacts(one, contacts)
-        if isinstance(contacts, Contacts)
-        else find_holds(one, carrying, ground, None if known is None else known.ledger)
+    begun = begin(
+        clip, model, mapping, contacts, scale, joints, limits, smooth, progress, floor, scene, keep_rest, visible
     )
-    if isinstance(contacts, Contacts) and ground is not None:
-        ledger = replace(ledger, floor=ground)
-    air = 0.0 if ground is None else find_air(one, ledger)
-    passes = None if progress is None else RepeatedProgress(progress)
-    free, lies, wanted = solve_without_contacts(one, carrying, ledger, smooth, passes, air, rises)
-    held = carry_contacts(carrying, ledger, free, measure_size(one), rises)
+    carrying, rules, world = begun.carrying, begun.limits, begun.scene
+    free, held, lies, wanted, passes = begun.free, begun.held, begun.lies, begun.wanted, begun.progress
     held, dropped = drop_palms(held) if lies else (held, ())
-    options = LockOptions(smooth, carrying.joints, rules, passes, count_steps(rules), SLIDE_COST, tips=True)
+    settings = LockOptions(begun.smooth, carrying.joints, rules, passes, count_steps(rules), SLIDE_COST, tips=True)
     clear = clearance and not any(map(keeps_parts_apart, rules))
     turns = tuple(keep_directions(free, wanted, TURN_WEIGHT)) if held.intervals or rules or lies else ()
     legs = list_leg_goals(free, carrying, lies) if clear else ()
 
     def lock_all(kept: tuple[Limit, ...]) -> Track:
-        chosen = replace(options, limits=kept, extra=(*turns, *legs))
+        chosen = replace(settings, limits=kept, extra=(*turns, *legs))
         if world is None:
             return hold_above_floor(free, held, chosen, lies, carrying.root)
         return lock_in_scene(world, free, held, chosen, carrying.root if carrying.moves else None)
@@ -189,18 +162,18 @@ def retarget(
         track = track if sinks_more(track.motion, apart.motion) else apart
     track = replace(track, released=(*track.released, *dropped)) if dropped else track
     # quadrupeds have no hands
-    keeper = TouchKeeper(carrying, one, track.motion) if touch and not carrying.tips else None
+    keeper = TouchKeeper(carrying, begun.source, track.motion) if touch and not carrying.tips else None
     for kept in (keeper, None) if keeper is not None and keeper.touches else (None,):
         corrected = correct_limbs(
-            track.motion, carrying, track.contacts, rules, smooth, wanted, clear=clear, legs=lies, keeper=kept
+            track.motion, carrying, track.contacts, rules, begun.smooth, wanted, clear=clear, legs=lies, keeper=kept
         )
         if world is None or not sinks_more(track.motion, corrected, world):
             track = replace(track, motion=corrected)
             break
     if progress is not None:
-        progress(len(clip), len(clip))
+        progress(len(begun.clip), len(begun.clip))
     touches = () if keeper is None else keeper.list_kept(track.motion)
-    return replace(make_result(carrying, model, track, clip, world, touches, clear), cut=cut)
+    return replace(make_result(carrying, model, track, begun.clip, world, touches, clear), cut=begun.cut)
 
 
 def sinks_more(before: Motion, after: Motion, scene: Scene | None = None) -> bool:
@@ -213,75 +186,6 @@ def sinks_more(before: Motion, after: Motion, scene: Scene | None = None) -> boo
 def count_steps(limits: Sequence[Limit]) -> int | None:
     """Return the most steps of a lock, or None for the default of clips with limits."""
     return LOCK_STEPS if all(map(is_of_itself, limits)) else None
-
-
-def find_feet(clip: Motion, carrying: CarryOver, scene: Scene | None, floor: float | None) -> SceneSource | None:
-    """Find the foot contacts of a source that follows a scene; None without a scene, or on a level floor."""
-    if scene is None:
-        return None
-    return find_scene_contacts(clip, scene, carrying.scales.path, carrying.turn, floor)
-
-
-def solve_without_contacts(
-    clip: Motion,
-    carrying: CarryOver,
-    ledger: Contacts,
-    smooth: float,
-    progress: Progress | None,
-    air: float = 0.0,
-    rises: dict[Contact, float] | None = None,
-) -> tuple[Motion, bool, list[ClipGoal]]:
-    """Solve the motion from bones and parts; return it, whether parts other than feet rest on the floor, and the goals.
-
-    `air` is the height of its lowest sole above the floor [m], and `rises` the known heights of contacts above it.
-    """
-    carrying.forget()
-    T = carrying.watch(clip.q)
-    floor = 0.0 if ledger.floor is None else ledger.floor
-    targets = carrying.targets.make(T, Ground(floor, measure_standing_ankle(carrying, T, ledger, rises) - floor - air))
-    guide = Motion(carrying.model, carrying.initial.make(T, targets), clip.fps)
-    wanted = [
-        ClipGoal(goal, targets[:, i], np.full(len(clip), weight))
-        for i, (goal, weight) in enumerate(zip(carrying.goals, carrying.targets.weights, strict=True))
-    ]
-
-    def solve_all(motion: Motion, goals: list[ClipGoal]) -> ClipAnswer:
-        return solve_bones(motion, carrying, goals, smooth, progress=progress if motion is guide else None)
-
-    answer, arms, legs = find_wrong_limbs(carrying, guide, wanted, solve_all)
-    limbs = [*arms, *legs]
-    trunk = leave_out(wanted, limbs)
-    if limbs:  # they are solved after the trunk, which they must not move
-        answer = solve_bones(guide, carrying, trunk, smooth, progress=progress)
-    kernel = Kernel(guide, trunk, HOLD_WEIGHT, 1.0, FREE_SMOOTHNESS * smooth, carrying.joints, (), FREE_STEPS)
-    free = Motion(carrying.model, BranchJoiner(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
-    if limbs:
-        free = limit_limbs(solve_limbs(free, limbs, wanted, FREE_SMOOTHNESS * smooth), arms, legs)
-        wanted = make_reachable(carrying.model, limbs, wanted, free.q)
-        answer = solve_bones(guide, carrying, wanted, smooth, start=free.q)
-        free = limit_limbs(Motion(carrying.model, answer.q, clip.fps), arms, legs)
-    lies = False
-    if ledger.floor is not None and carrying.root is not None and carrying.moves:
-        free, lies = keep_above_floor(free, carrying, wanted, smooth)
-    return free, lies, wanted
-
-
-def keep_above_floor(free: Motion, carrying: CarryOver, wanted: list[ClipGoal], smooth: float) -> tuple[Motion, bool]:
-    """Solve a motion again with its whole body above the floor; return it, and whether that was necessary."""
-    size = measure_size(free)
-    lift = find_lift(free, size)
-    if lift is None:
-        return free, False
-    rise, q = np.outer(lift, carrying.model.up_direction), np.array(free.q)
-    assert carrying.root is not None, "only a root that moves is lifted"
-    at = carrying.root.slide.q.start
-    q[:, at : at + 3] += rise @ carrying.root.base[:3, :3]
-    lifted = Motion(free.model, q, free.fps)
-    for each in wanted:
-        if each.targets is not None and isinstance(each.goal, Reach):
-            each.targets[:, 9:] += rise
-    answer = solve_bones(lifted, carrying, wanted, smooth, limits=make_floor_limits(lifted, size))
-    return Motion(free.model, answer.q, free.fps), True
 
 
 def lock_smoothly(free: Motion, held: Contacts, options: LockOptions, root: Root | None) -> Track:
@@ -320,37 +224,6 @@ def hold_above_floor(free: Motion, held: Contacts, options: LockOptions, lies: b
         start = track.motion.q
         near = Motion(near.model, np.concatenate([near.q, start]), near.fps)
     return replace(track, limits=options.limits)
-
-
-def limit_limbs(motion: Motion, arms: Sequence[RobotLimb], legs: Sequence[RobotLimb]) -> Motion:
-    """Return the motion with the speed of the hinges of limbs limited."""
-    motion = limit_speed(motion, [joint for arm in arms for joint in arm.joints])
-    return limit_speed(motion, [joint for leg in legs for joint in leg.joints], FASTEST_LEG_RAD_S)
-
-
-def solve_bones(
-    guide: Motion,
-    carrying: CarryOver,
-    wanted: list[ClipGoal],
-    smooth: float,
-    *,
-    start: Floats | None = None,
-    limits: tuple[Limit, ...] = (),
-    progress: Progress | None = None,
-) -> ClipAnswer:
-    """Solve all frames for the targets of bones and parts, before contacts are held."""
-    return solve_whole(
-        guide,
-        wanted,
-        start=start,
-        hold=HOLD_WEIGHT,
-        smooth=FREE_SMOOTHNESS * smooth,
-        joints=carrying.joints,
-        limits=limits,
-        steps=FREE_STEPS,
-        rest=FREE_REST,
-        progress=progress,
-    )
 
 
 def drop_palms(held: Contacts) -> tuple[Contacts, tuple[Released, ...]]:

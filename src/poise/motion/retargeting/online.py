@@ -15,8 +15,8 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.kinematics.carriers import Root
 from poise.limits import Limit
+from poise.limits.near_pairs import keeps_parts_apart
 from poise.model import Model
-from poise.motion.clips.clear_lock import keeps_parts_apart
 from poise.motion.clips.clip_limits import part_limits, read_floor, read_limits, read_number
 from poise.motion.clips.result import Track
 from poise.motion.clips.whole_clip import Progress, Window

@@ -14,9 +14,9 @@ from poise.kinematics import Motion
 from poise.kinematics.carriers import Root, find_root
 from poise.kinematics.rest_frames import LEFT_OUT
 from poise.limits.convex_parts import find_convex_parts
+from poise.limits.near_pairs import keeps_parts_apart
 from poise.model import Model
 from poise.model.derive import hide_visual
-from poise.motion.clips.clear_lock import keeps_parts_apart
 from poise.motion.clips.faults import CLEAR_RAD, FaultCurve, find_floor_curve, find_self_curve, sort_faults
 from poise.motion.clips.labels import label_frames
 from poise.motion.clips.quality import Quality, measure_sink, quality

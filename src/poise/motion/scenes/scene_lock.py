@@ -21,7 +21,7 @@ from poise.motion.contact.scene import Scene
 from poise.motion.scenes.scene_goals import list_scene_goals, measure_depths
 from poise.motion.scenes.stances import place_contacts
 
-__all__ = ["lock_in_scene"]
+__all__ = ["enter_scene", "lock_in_scene"]
 
 ROUNDS = 6  # largest number of times that planes are set
 OUTSIDE_M, SHALLOW_M = 1e-3, 5e-3  # depths at which no further round is needed, and only one that gains enough
@@ -42,18 +42,12 @@ def lock_in_scene(scene: Scene, free: Motion, ledger: Contacts, options: LockOpt
     Raises:
         InvalidValue: The root does not move, or the body begins inside the scene.
     """
-    if root is None:
-        raise InvalidValue("scene= needs a body whose root moves: leave out joints=, or name the root in it.")
-    check_start(scene, free, root)
-    placed = place_contacts(scene, free, ledger)
-    q, at = np.array(free.q), root.slide.q.start
-    q[:, at : at + 3] += np.outer(placed.lift, scene.up) @ root.base[:3, :3]
-    moved = lifted = Motion(free.model, q, free.fps)
-    check_steps(free, placed.highest_step)
+    lifted, placed = enter_scene(scene, free, ledger, root)
+    moved = lifted
     best: tuple[float, Track] | None = None
     for _ in range(ROUNDS):
-        goals = list_scene_goals(scene, moved, placed.ledger)
-        track = lock_places(lifted, placed.ledger, replace(options, extra=(*options.extra, *goals), start=moved.q))
+        goals = list_scene_goals(scene, moved, placed)
+        track = lock_places(lifted, placed, replace(options, extra=(*options.extra, *goals), start=moved.q))
         moved = track.motion
         deepest = float(measure_depths(scene, moved).depths.max())
         gains = best is None or deepest < LEAST_GAIN * best[0] or deepest > SHALLOW_M
@@ -62,6 +56,28 @@ def lock_in_scene(scene: Scene, free: Motion, ledger: Contacts, options: LockOpt
             break
     assert best is not None, "there is a round"
     return best[1]
+
+
+def enter_scene(scene: Scene, free: Motion, ledger: Contacts, root: Root | None) -> tuple[Motion, Contacts]:
+    """Return a motion whose hips rise with the ground, and its contacts on the surfaces of a scene.
+
+    Args:
+        scene: The scene.
+        free: The motion without contacts.
+        ledger: The contacts, at the heights of the scaled source.
+        root: The root of the body.
+
+    Raises:
+        InvalidValue: The root does not move, or the body begins inside the scene.
+    """
+    if root is None:
+        raise InvalidValue("scene= needs a body whose root moves: leave out joints=, or name the root in it.")
+    check_start(scene, free, root)
+    placed = place_contacts(scene, free, ledger)
+    q, at = np.array(free.q), root.slide.q.start
+    q[:, at : at + 3] += np.outer(placed.lift, scene.up) @ root.base[:3, :3]
+    check_steps(free, placed.highest_step)
+    return Motion(free.model, q, free.fps), placed.ledger
 
 
 def check_start(scene: Scene, free: Motion, root: Root) -> None:

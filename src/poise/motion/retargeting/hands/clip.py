@@ -14,9 +14,9 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.limits import Limit
 from poise.limits.convex_parts import find_convex_parts
+from poise.limits.near_pairs import keeps_parts_apart
 from poise.model import Model
 from poise.model.derive import hide_visual
-from poise.motion.clips.clear_lock import keeps_parts_apart
 from poise.motion.clips.clip_limits import read_limits, read_number
 from poise.motion.clips.whole_clip import Progress, RepeatedProgress, solve_whole
 from poise.motion.contact.cuts import find_cuts

@@ -14,9 +14,9 @@ from poise.arrays import Floats
 from poise.errors import InvalidValue
 from poise.kinematics import Pose
 from poise.limits import Limit
+from poise.limits.near_pairs import keeps_parts_apart
 from poise.model import Model
 from poise.model.derive import hide_visual
-from poise.motion.clips.clear_lock import keeps_parts_apart
 from poise.motion.clips.clip_limits import part_limits, read_limits, read_number
 from poise.motion.clips.whole_clip import Window
 from poise.motion.retargeting.hands.clip import HOLD_WEIGHT, SMOOTHNESS, choose_joints
