@@ -1,11 +1,11 @@
 // A body that is dragged by its handles: the goals in use, one solve per frame, undo, and the table of errors.
 //
-// The page only chooses among goals that Python has prepared (poise.rig.catalogue) and sets their targets; kernels.js solves.
+// goal_choice.js chooses among the goals that Python has prepared; the page sets their targets, and kernels.js solves.
 "use strict";
 
 const SETTLED = 1e-5;  // a frame in which no coordinate moves more has settled
 const FRAME_BUDGET = 2.5;  // milliseconds of solving in a frame: a distant target takes several solves
-const MOST_UNDO = 200, MOST_PROBLEMS = 12;
+const MOST_UNDO = 200;
 
 class Puppet extends HandleLayer {
   static async open(player, data) {
@@ -17,8 +17,7 @@ class Puppet extends HandleLayer {
   constructor(player, data, body, catalogue, poses) {
     super(player, data.handles.map((handle) => Object.assign(handle, {length: data.length, normal: data.planar ? [0, 0, 1] : null})));
     Object.assign(this, {data, body, catalogue, poses});
-    this.problems = new Map(); this.done = []; this.undone = []; this.times = [];
-    this.counts = ["goals", "points", "limits"].map((what) => catalogue.count(what));
+    this.choice = new GoalChoice(data, catalogue); this.done = []; this.undone = []; this.times = [];
     this.frames = new Map(data.tracks); this.held = new Map(); this.errors = []; this.looking = true; this.selected = null;
     this.begin(0);
     for (const handle of this.moves ? [] : this.handles) if (handle.held) this.held.set(handle.name, handle.held);
@@ -78,7 +77,7 @@ class Puppet extends HandleLayer {
 
   reset() { this.enter(); this.remember(); this.restore(this.first); }
 
-  holdHere(handle, role) { for (const goal of handle.goals[role]) if (!handle.loose.includes(goal)) this.catalogue.hold(goal, this.q); }
+  holdHere(handle, role) { this.choice.hold(handle, role, this.q); }
 
   // pins or plants a handle where it is, or releases it
   toggle(handle) {
@@ -128,27 +127,10 @@ class Puppet extends HandleLayer {
 
   // the problem of the goals in use, and their indices
   choose() {
-    const [goals, points, limits] = this.counts.map((n) => new Uint8Array(n));
-    limits.fill(1);
-    for (const k of this.data.always) goals[k] = 1;
-    const feet = this.handles.filter((h) => h.stands && h !== this.dragged && ["plant", "pin"].includes(this.held.get(h.name)));
-    const low = Math.min(...feet.map((h) => this.height(h))) + this.data.layer;  // higher feet carry nothing
-    for (const handle of this.handles) {
-      const role = handle === this.dragged ? "drag" : this.held.get(handle.name);
-      for (const k of (role && handle.goals[role]) || []) goals[k] = 1;
-      for (const k of handle.sole) limits[k] = feet.includes(handle) ? 0 : 1;
-      for (const k of role === "plant" ? handle.heel : []) limits[k] = 1;
-      for (const k of feet.includes(handle) && this.height(handle) <= low ? handle.supports : []) points[k] = 1;
-    }
-    if (feet.length) for (const k of this.data.standing) goals[k] = 1;
-    if (this.looking && this.handles.some((h) => h.kind === "end" && !h.stands && (h === this.dragged || this.held.has(h.name)))) for (const k of this.data.looks) goals[k] = 1;
-    const key = `${goals}|${points}|${limits}`;
-    if (!this.problems.has(key)) {
-      if (this.problems.size >= MOST_PROBLEMS) { const [oldest, old] = this.problems.entries().next().value; if (old.problem) old.problem.release(); this.problems.delete(oldest); }
-      const list = [...goals.keys()].filter((k) => goals[k] && !(this.data.standing.includes(k) && this.data.goals[k].label === "balance" && !points.includes(1)));
-      this.problems.set(key, {problem: this.catalogue.choose(goals, points, limits), list});
-    }
-    return this.problems.get(key);
+    const roles = new Map(this.held);
+    if (this.dragged) roles.set(this.dragged.name, "drag");
+    const looking = this.looking && this.handles.some((h) => h.kind === "end" && !h.stands && roles.has(h.name));
+    return this.choice.choose(roles, (handle) => this.height(handle), looking);
   }
 
   // solves for this frame, if anything moves

@@ -5,11 +5,6 @@ const PULL_STEP = 0.01;  // of an arrow key, relative to the body's length
 const SPEECH_PAUSE = 1000;  // milliseconds between results for screen readers
 const WITHOUT = "This browser has no WebAssembly SIMD or no DecompressionStream, so the body cannot be dragged here. It needs Chrome 91, Firefox 113, Safari 16.4 or later.";
 
-async function unpack(text) {
-  const packed = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(packed).arrayBuffer());
-}
-
 // A handle has a name, a kind, the length of its body, and the normal of its plane if the body is planar. A subclass has position,
 // grab, pull, drop, step and summarize, and toggle if handles can be pinned.
 class HandleLayer {

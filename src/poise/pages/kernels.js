@@ -81,8 +81,11 @@ class KernelProblem {
 
   get targets() { return this.numbers("targets", this.count("targets")); }
 
+  // a goal's target: a rotation, row by row, then a position
+  target(goal) { const at = this.kernels.calls.poise_find_target(this.at, goal); return this.targets.subarray(at, at + 12); }
+
   // the position of a goal's target: a point, a direction, or the translation of a transform
-  point(goal) { const at = this.kernels.calls.poise_find_target(this.at, goal) + 9; return this.targets.subarray(at, at + 3); }
+  point(goal) { return this.target(goal).subarray(9); }
 
   hold(goal, q) {
     const at = this.kernels.put(q);

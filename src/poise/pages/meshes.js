@@ -48,12 +48,6 @@ const MESH_FRAGMENT = `
     gl_FragColor = vec4(sqrt(albedo * light + shine) * a, a);
   }`;
 
-function bytesOf(text) {
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
-  for (let k = 0; k < raw.length; k++) bytes[k] = raw.charCodeAt(k);
-  return bytes.buffer;
-}
-
 class MeshPainter {
   constructor(painter, scene, redraw) {
     const gl = painter.gl;

@@ -115,9 +115,10 @@ def write_html(data: dict[str, Any]) -> str:
         raise InvalidValue(
             "a pose or an error is not finite, as in a diverged loop; show the part before it."
         ) from None
-    names = ["viewer.js", "meshes.js", "player.js"]
+    names = ["viewer.js", "bytes.js", "meshes.js", "player.js"]
     if "drag" in data:
-        names += ["kernels.js", "handles.js", *(["race.js"] if "races" in data["drag"] else ["lesson.js", "drag.js"])]
+        own = ["race.js"] if "races" in data["drag"] else ["lesson.js", "goal_choice.js", "drag.js"]
+        names += ["kernels.js", "handles.js", *own]
     script = "\n".join((HERE / name).read_text("utf-8") for name in names)
     page = (HERE / "page.html").read_text("utf-8")
     return page.replace("/*SCRIPT*/", script).replace("/*SCENE*/", text)
