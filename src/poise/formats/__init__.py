@@ -159,7 +159,8 @@ def save(
     Writing is atomic: the file is written under another name in the same folder, then renamed.
 
     Args:
-        thing: A `Model`, `Motion`, `Pose`, `Solution` or `Track`; `Contacts` as JSON, a `ReachMap` as NPZ.
+        thing: A `Model`, `Motion`, `Pose`, `Solution` or `Track`; `Contacts` as JSON, a `ReachMap` as NPZ. A `Model`,
+            `Pose` or `Rig` as .ik is solved in JavaScript by the npm package poise-ik.
         path: The file to write; its folder must exist.
         overwrite: False raises if the file exists.
         like: A glTF file whose character (mesh, materials, skin) is used for the pose or motion; glTF output only.
@@ -228,6 +229,8 @@ def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
     if isinstance(getattr(thing, "motion", None), Motion):
         labelled = hasattr(thing, "label_frames") and is_written_by("write_track", path)
         return ("write_track", thing) if labelled else ("write_motion", thing.motion)
+    if hasattr(thing, "handles") and is_written_by("write_rig", path):
+        return "write_rig", thing
     if isinstance(getattr(thing, "pose", None), Pose):
         return ("write_solution", thing) if is_written_by("write_solution", path) else ("write_pose", thing.pose)
     if hasattr(thing, "plain_values"):

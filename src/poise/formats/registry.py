@@ -1,8 +1,8 @@
 """The registry of formats: a file's format is found by its suffix, and by its content if the suffix is ambiguous.
 
 A format is a module of this package with `NAME`, `SUFFIXES`, `looks_like(head)` and some of `read_model`,
-`read_motion`, `write_model`, `write_motion`, `write_pose`, `write_solution`, `write_values`, `write_arrays`.
-To add one, write the module and list it here.
+`read_motion`, `write_model`, `write_motion`, `write_pose`, `write_rig`, `write_solution`, `write_values`,
+`write_arrays`. To add one, write the module and list it here.
 """
 
 import importlib
@@ -25,6 +25,7 @@ MODULES = (
     "tables.amass",
     "tables.npz",
     "json_files",
+    "solver_files",
 )
 HEAD = 1 << 16  # bytes passed to `looks_like`
 OPEN = ("", ".xml", ".txt", ".json", ".bin", ".dat")  # suffixes that do not determine a format

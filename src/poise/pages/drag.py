@@ -4,27 +4,23 @@ The kernels are those of Python, compiled to WebAssembly. Python prepares all go
 (`poise.rig.catalogue`); the page chooses among them and solves in continuous mode, one call per frame.
 """
 
-import base64
-import gzip
 from typing import Any
 
 import numpy as np
 
 from poise.errors import AS_THINGS, InvalidValue, MissingExtra
+from poise.formats.solver_data import describe_solver, pack
 from poise.goals import Reach
 from poise.kinematics import Mirror, Motion, Pose
 from poise.model import Model
 from poise.model.plane import is_planar
 from poise.motion import Contacts, Retargeted, Track
-from poise.native import core, read_wasm
+from poise.native import read_wasm
 from poise.pages.lesson import pack_lesson
-from poise.rig import GROUND_LAYER, GoalCatalogue, Handle, HandleRoles, Rig, has_free_base
-from poise.solvers.proofs import find_tolerances
+from poise.rig import GROUND_LAYER, Handle, Rig, has_free_base
 from poise.solvers.solution import Solution
 
-__all__ = ["make_rig", "pack", "pack_drag", "pack_module"]
-
-MOST_BYTES = 20_000_000  # of a body and its goals
+__all__ = ["make_rig", "pack_drag", "pack_module"]
 
 
 def make_rig(thing: Any) -> Rig:
@@ -82,37 +78,16 @@ def pack_drag(
         InvalidValue: The body is too large for a page.
     """
     module = pack_module()
-    model, catalogue = rig.model, rig.solvers.make_catalogue()
-    body, problem = core.write_body(model.native_body), core.write_problem(catalogue.solver.problem)
-    if len(body) + len(problem) > MOST_BYTES:
-        raise InvalidValue(f"{model.name!r} has {len(model.frames)} frames, too many for a page that solves.")
-    goals = list_goals(catalogue)
+    model = rig.model
     return {
         "module": module,
-        "metres": model.metres_per_unit,
-        "body": pack(body),
-        "problem": pack(problem),
-        "q": pack(np.ascontiguousarray(q, dtype="<f8").tobytes()),
-        "nq": model.nq,
-        "length": model.length,
-        "layer": GROUND_LAYER * model.length,
+        **describe_solver(rig, q),
         "planar": is_planar(model),
         "tracks": [[track, model.frames.index(frame)] for frame, track in tracks.items()],
-        "goals": [describe_goal(catalogue, name) for name in goals],
-        "handles": [describe_roles(rig, goals, catalogue, roles) for roles in catalogue.roles],
-        "always": [k for k, name in enumerate(goals) if name in catalogue.always or name not in catalogue.solver.goals],
-        "standing": [goals.index(name) for name in catalogue.standing],
-        "looks": [goals.index(name) for name in catalogue.looks],
         "stands": list_held(rig, q, contacts, every),
         "mirror": describe_mirror(model, q),
         "lesson": pack_lesson(rig) if len(q) == 1 else None,
-        "ranges": list_ranges(model),
     }
-
-
-def pack(data: bytes) -> str:
-    """Return bytes compressed, as base64."""
-    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
 
 
 def pack_module() -> str:
@@ -125,44 +100,6 @@ def pack_module() -> str:
     if module is None:
         raise MissingExtra("drag=True needs the kernels in WebAssembly. In a checkout of Poise, type: make wasm")
     return pack(module)
-
-
-def list_goals(catalogue: GoalCatalogue) -> list[str]:
-    """Return the names of all goals in the order of the kernels; closed loops, which come first, have none."""
-    names = catalogue.solver.row_names
-    loops = len(catalogue.solver.problem.state()["errors"]) - len(names)
-    return [*[""] * loops, *names]
-
-
-def describe_goal(catalogue: GoalCatalogue, name: str) -> dict[str, Any]:
-    """Return the label of a goal, its tolerance [m, rad] and the joints with a range that move it.
-
-    A label is empty if the goal never counts as missed.
-    """
-    goal, model = catalogue.solver.goals.get(name), catalogue.solver.model
-    if goal is None or not goal.counts:
-        return {"label": "", "near": [0.0, 0.0], "movers": []}
-    role, _, rest = name.partition(" ")
-    frames = [frame for name in ("frame", "relative_to") if (frame := getattr(goal, name, None)) is not None]
-    above = {joint.name for frame in frames for joint in model.joints_above(frame)}
-    movers = [k for k, (joint, *_) in enumerate(list_ranges(model)) if joint in above or not frames]
-    return {"label": rest if rest else role, "near": list(find_tolerances(model, goal)), "movers": movers}
-
-
-def describe_roles(rig: Rig, goals: list[str], catalogue: GoalCatalogue, own: HandleRoles) -> dict[str, Any]:
-    """Return a handle, and the indices of its goals in each role."""
-    model, handle = rig.model, own.handle
-    return {
-        **{name: getattr(handle, name) for name in ("name", "kind", "stands", "tool", "mirror")},
-        "frame": model.layout.frames.index(model.frame(handle.frame).name),
-        "goals": {role: [goals.index(name) for name in names] for role, names in own.goals.items()},
-        "loose": [goals.index(name) for names in own.goals.values() for name in names if name.endswith(".flat")],
-        "held": own.held,
-        "lift": rig.handles.feet[handle.name].lift if handle.stands else 0.0,
-        "supports": own.supports,
-        "heel": [catalogue.floor[k] for k in own.heel],
-        "sole": [catalogue.floor[k] for k in own.sole],
-    }
 
 
 def list_held(rig: Rig, q: np.ndarray[Any, Any], contacts: Contacts | None, every: int) -> list[list[str]]:
@@ -199,10 +136,3 @@ def describe_mirror(model: Model, q: np.ndarray[Any, Any]) -> dict[str, Any] | N
         return None
     entries = [[int(row), int(column), float(A[row, column])] for row, column in np.argwhere(A)]
     return {"entries": entries, "shift": b.tolist()}
-
-
-def list_ranges(model: Model) -> list[list[Any]]:
-    """Return the name, the index in q and the range of each joint with one coordinate."""
-    joints = [joint for joint in model.joints if joint.nv == 1 and not joint.mimic and not joint.locked]
-    ranged = [joint for joint in joints if np.isfinite([float(joint.lower), float(joint.upper)]).any()]
-    return [[j.name, j.q.start, max(float(j.lower), -1e30), min(float(j.upper), 1e30)] for j in ranged]

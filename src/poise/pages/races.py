@@ -13,12 +13,13 @@ import numpy as np
 
 from poise.arrays import Floats
 from poise.errors import InvalidValue
+from poise.formats.solver_data import pack
 from poise.formats.units import scale_motion
 from poise.kinematics import Motion
 from poise.model import Model
 from poise.model.plane import is_planar
 from poise.native import core
-from poise.pages.drag import pack, pack_module
+from poise.pages.drag import pack_module
 from poise.pages.scene import BODY, Color, PageScene, find_planar_view
 from poise.pages.searches import MANY, add_ball, make_curve, read_color, trace_search
 from poise.pictures.body.flesh import PLANAR_RADIUS
