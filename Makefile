@@ -31,7 +31,7 @@ BRIDGES_VENV := .venv-bridges
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo examples quick test test-all test-gpu test-bridges lint format bench bench-gpu fuzz studio docs sanitize wheels blender-extension clean
+.PHONY: help demo examples quick test test-all test-gpu test-bridges lint format bench bench-gpu fuzz studio docs sanitize wheels blender-extension npm clean
 .PHONY: cross levels compilers wasm
 
 help:
@@ -55,6 +55,7 @@ help:
 	@echo "make studio    drag a body in the browser (ARGS=robot.urdf for your own)"
 	@echo "make wheels    the sdist and the Linux wheels of a release into dist/: built, repaired, checked, run"
 	@echo "make blender-extension  the extension for Blender with the wheels in dist/, or a new one: dist/poise_ik-*.zip"
+	@echo "make npm       the npm package poise-ik, with the kernels in WebAssembly: dist/poise-ik-*.tgz"
 	@echo "make cross     build for the other processor and run the laws there under qemu (ARGS=--short for a few of them)"
 	@echo "make levels    the laws at every instruction level and rounding of this machine, on other random numbers"
 	@echo "make compilers build with g++ 11 and 12, clang 14, 16 and 19 and zig, and run the quick tests on each"
@@ -210,6 +211,9 @@ wheels: $(STAMPS)/build $(STAMPS)/wheels $(WASM)
 
 blender-extension: $(STAMPS)/build
 	$(BIN)/python tools/blender_extension.py
+
+npm: $(WASM)
+	$(BIN)/python tools/npm_package.py
 
 # Both processors, every compiler, every rounding: see RELEASING.md.
 cross: $(STAMPS)/build

@@ -1,9 +1,5 @@
 """The kernels of pages, under Node: bodies, single steps and solves equal those of Python."""
 
-import json
-import os
-import shutil
-import subprocess
 from base64 import b64encode
 from typing import Any
 
@@ -11,9 +7,10 @@ import numpy as np
 import pytest
 
 import poise
+from node_programs import find_node, run_node
 from paths import NATIVE, NATIVE_TESTS
 from poise.goals import Balance, LookAt, Reach, Rest
-from poise.native import core, read_wasm
+from poise.native import core
 from poise.native.answer import read_errors
 from poise.solvers import Solver
 
@@ -28,22 +25,12 @@ STATUSES = {1: "reached", 2: "stalled", 3: "out of steps"}
 @pytest.fixture(scope="module")
 def node() -> str:
     """Node and the module, which CI has."""
-    found = shutil.which("node") or shutil.which("nodejs")
-    missing = "Node (sudo apt install nodejs)" if found is None else "the module (make wasm)" if not read_wasm() else ""
-    if missing and os.environ.get("POISE_NEEDS_WASM"):
-        pytest.fail(f"{missing} is missing")
-    if missing:
-        pytest.skip(f"{missing} is missing")
-    return str(found)
+    return find_node()
 
 
 def run(node: str, **request: Any) -> dict[str, Any]:
     """Return what the kernels under Node answer."""
-    script = [node, str(NATIVE_TESTS / "wasm_solves.js"), str(NATIVE.parent / "pages" / "kernels.js"), str(WASM)]
-    done = subprocess.run(script, check=False, input=json.dumps(request), capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    return run_node(node, NATIVE_TESTS / "wasm_solves.js", NATIVE.parent / "pages" / "kernels.js", WASM, **request)
 
 
 def encode(data: bytes) -> str:
