@@ -1,7 +1,9 @@
 """The npm package under Node, judged in Python by forward kinematics of the configurations that it returns."""
 
 import json
+import re
 import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 import npm_package
 import poise
 from node_programs import find_node, run_node
+from paths import DOCS
 from poise.formats.solver_data import describe_solver
 from poise.native import read_wasm
 from poise.spatial import Rotation
@@ -256,6 +259,19 @@ def test_files_of_other_versions_are_rejected(node, package, tmp_path):
     assert found[0] == "planar3"
     words = ["saved by Poise 9.9.9", "has version 7", "is not a body for poise-ik", "is not a body for poise-ik"]
     assert [word for word, answer in zip(words, found[1:], strict=True) if word not in answer["error"]] == []
+
+
+def test_the_scripts_of_the_docs_run(node, package, tmp_path):
+    """In a project with the package; scripts that need three.js are left out."""
+    blocks = re.findall(r"```js\n(.*?)```", (DOCS / "javascript.md").read_text("utf-8"), re.DOTALL)
+    script = "".join(block for block in blocks if "three" not in block)
+    poise.save(poise.load("humanoid"), tmp_path / "humanoid.ik")
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "poise-ik").symlink_to(package)
+    (tmp_path / "solve.mjs").write_text(script, encoding="utf-8")
+    done = subprocess.run([node, "solve.mjs"], cwd=tmp_path, check=False, capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout.startswith("true true\n")
 
 
 def test_npm_packs_the_module_types_and_readme(package, tmp_path):
