@@ -5,7 +5,7 @@ export type Point = ArrayLike<number> | {x: number; y: number; z: number};
 export type RotationLike =
   | ArrayLike<number>
   | {x: number; y: number; z: number; w: number}
-  | [Point, Point, Point];
+  | [ArrayLike<number>, ArrayLike<number>, ArrayLike<number>];
 
 /** A position, or a position and a rotation, in the world of the body. */
 export type Target = Point | {position: Point; rotation?: RotationLike};
@@ -76,7 +76,8 @@ export class Rig {
   readonly joints: readonly Joint[];
   readonly handles: readonly Handle[];
   /** A copy of the configuration; setting it checks the ranges. */
-  q: Float64Array | number[];
+  get q(): Float64Array;
+  set q(values: ArrayLike<number>);
   readonly pose: Pose;
   /** The role of each held handle. */
   readonly held: Record<string, "pin" | "plant" | "reach">;

@@ -12,9 +12,11 @@ export async function load(source, {kernels = new URL("./kernels.wasm", import.m
   const data = parse(await read(source, "source"), nameSource(source));
   const module = await read(kernels, "kernels");
   if (!WebAssembly.validate(module)) throw new Error(`load: kernels is not a WebAssembly module that this program can run (${nameSource(kernels)}). Pass the address or the bytes of kernels.wasm from this package; SIMD is needed.`);
-  const [body, problem, q] = await Promise.all([data.body, data.problem, data.q].map(unpack));
   const loaded = await Kernels.load(module);
-  return new Rig(data, loaded.readBody(body), loaded.readProblem(problem), new Float64Array(q.buffer));
+  try {
+    const [body, problem, q] = await Promise.all([data.body, data.problem, data.q].map(unpack));
+    return new Rig(data, loaded.readBody(body), loaded.readProblem(problem), new Float64Array(q.buffer));
+  } catch (problem) { throw new Error(`load: source is damaged (${nameSource(source)}): ${problem.message}. ${SAVE}`, {cause: problem}); }
 }
 
 function parse(bytes, name) {

@@ -17,11 +17,18 @@ from paths import DOCS
 from poise.formats.solver_data import describe_solver
 from poise.native import read_wasm
 from poise.spatial import Rotation
+from studio_page import PATIENCE
 
 pytestmark = pytest.mark.slow
 
 CALLS = Path(__file__).with_name("npm_calls.mjs")
 EXACT = 1e-6  # m, rad
+PAGE = """<!doctype html><script type="module">
+import {load} from "/index.js";
+const rig = await load("body.ik"), q = Array.from(rig.solve({hand_l: TARGET}).q);
+const error = await load("nothing.ik").catch((problem) => problem.message);
+document.title = JSON.stringify({q, error});
+</script>"""
 STANDING = ("toe_l", "toe_r")  # a heel may rise
 
 
@@ -247,18 +254,56 @@ def test_a_configuration_outside_a_range_is_rejected(call):
     assert 'q: joint "shoulder_pan_joint" is 9, outside its range from -6.28' in found["error"]
 
 
+def test_without_goals_nothing_moves(call):
+    model = poise.load("ur5e")
+    (found,) = call(model, ["solve"])
+    assert found["q"] == list(model.rest)
+    assert (found["reached"], found["errors"]) == (True, {})
+
+
 def test_files_of_other_versions_are_rejected(node, package, tmp_path):
     path = poise.save(poise.load("planar3"), tmp_path / "arm.ik")
     data = json.loads(path.read_text("utf-8"))
-    texts = [json.dumps(data | {"library": "9.9.9"}), json.dumps(data | {"version": 7}), '{"poise": "body"}', "\0"]
+    changes = [{"library": "9.9.9"}, {"version": 7}, {"poise": "body"}, {"problem": data["body"]}, {"q": "?"}]
+    texts = [*(json.dumps(data | change) for change in changes), "\0"]
     calls = [["loadBytes", str(path)]]
     for k, text in enumerate(texts):
         (tmp_path / f"{k}.ik").write_text(text)
         calls.append(["load", str(tmp_path / f"{k}.ik")])
     found = run_node(node, CALLS, package, calls=calls)["results"]
     assert found[0] == "planar3"
-    words = ["saved by Poise 9.9.9", "has version 7", "is not a body for poise-ik", "is not a body for poise-ik"]
+    other, damaged = "is not a body for poise-ik", "is damaged"
+    words = ["saved by Poise 9.9.9", "has version 7", other, damaged, damaged, other]
     assert [word for word, answer in zip(words, found[1:], strict=True) if word not in answer["error"]] == []
+
+
+@pytest.mark.browser
+def test_a_browser_solves_as_node(call, browser, package, tmp_path):
+    model = poise.load("humanoid")
+    target = (np.array(model.fk(model.rest, "hand_l"))[:3, 3] + [0.1, 0.2, 0.1]).tolist()
+    page = PAGE.replace("TARGET", json.dumps(target))
+    body = poise.save(model, tmp_path / "body.ik")
+    asked = []
+
+    def answer(route):
+        name = route.request.url.rpartition("/")[2]
+        asked.append(name)
+        kind = {"": "text/html", "js": "text/javascript", "wasm": "application/wasm"}.get(name.rpartition(".")[2])
+        if name == "nothing.ik":
+            return route.fulfill(status=404)
+        content = {"": page.encode(), body.name: body.read_bytes()}.get(name) or (package / name).read_bytes()
+        return route.fulfill(body=content, content_type=kind or "application/octet-stream")
+
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.route("**/*", answer)
+        tab.goto("http://poise.test/")
+        tab.wait_for_function("document.title !== ''", timeout=1e3 * PATIENCE)
+        found = json.loads(tab.title())
+    (own,) = call(model, ["solve", {"hand_l": target}])
+    assert {"kernels.wasm", "body.ik"} <= set(asked)
+    assert np.abs(np.array(found["q"]) - own["q"]).max() < 1e-9
+    assert "load: source cannot be read: nothing.ik (HTTP 404)" in found["error"]
 
 
 def test_the_scripts_of_the_docs_run(node, package, tmp_path):
@@ -272,6 +317,17 @@ def test_the_scripts_of_the_docs_run(node, package, tmp_path):
     done = subprocess.run([node, "solve.mjs"], cwd=tmp_path, check=False, capture_output=True, text=True, timeout=60)
     assert done.stderr == ""
     assert done.stdout.startswith("true true\n")
+
+
+def test_types_and_script_have_the_same_names(package):
+    types, script, rig = ((package / name).read_text("utf-8") for name in ("index.d.ts", "index.js", "rig.js"))
+    names = re.findall(r"^export (?:declare )?(?:function|class|const) (\w+)", types, re.MULTILINE)
+    assert sorted(names) == sorted(re.findall(r"export \{(\w+)\}", script))
+    (body,) = re.findall(r"^export class Rig \{(.*?)^\}", types, re.MULTILINE | re.DOTALL)
+    typed = set(re.findall(r"^  (?:readonly |get |set )?(\w+)[(:]", body, re.MULTILINE))
+    methods = re.findall(r"^  (?:get |set )?([a-z]\w*)\(.*\{", rig, re.MULTILINE)
+    fields = re.findall(r"this\.([a-z]\w*) =", rig)
+    assert typed == {*methods, *fields} - {"constructor"}
 
 
 def test_npm_packs_the_module_types_and_readme(package, tmp_path):
