@@ -25,9 +25,9 @@ export interface Joint {
   readonly first: number;
   /** The number of its coordinates in q. */
   readonly count: number;
-  /** The range of a joint with one coordinate; infinite for other joints, whose limits are kept as well. */
-  readonly lower: number;
-  readonly upper: number;
+  /** The range of its coordinate, or of each one; infinite without a range. Other limits, such as cones, are kept as well. */
+  readonly lower: number | readonly number[];
+  readonly upper: number | readonly number[];
 }
 
 export interface Handle {

@@ -9,15 +9,17 @@ const MOST_ROUNDS = 40, RESTARTS = 8;
 const AXES = {x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1]};
 const ADD = ' Other frames get a handle in Python: rig = poise.Rig(model); rig.handles.add(frame, frame, "end"); poise.save(rig, path).';
 
+const readEnds = (ends, none) => { const list = ends.map((x) => x ?? none); return list.length === 1 ? list[0] : Object.freeze(list); };
+
 export class Rig {
-  #data; #body; #catalogue; #choice; #handles; #q; #first; #held; #places;
+  #data; #body; #catalogue; #choice; #handles; #ranges; #q; #first; #held; #places;
 
   constructor(data, body, catalogue, q) {
     this.#data = data; this.#body = body; this.#catalogue = catalogue; this.#choice = new GoalChoice(data, catalogue);
     this.#handles = data.handles;
     for (const {goals} of this.#handles) { goals.point = [goals.drag[0]]; goals.pose = [goals.pin[0]]; }
-    const ranges = new Map(data.ranges.map(([name, , lower, upper]) => [name, [lower <= -1e30 ? -Infinity : lower, upper >= 1e30 ? Infinity : upper]]));
-    this.joints = data.joints.map((joint) => { const [lower, upper] = ranges.get(joint.name) || [-Infinity, Infinity]; return Object.freeze({...joint, lower, upper}); });
+    this.joints = data.joints.map((joint) => Object.freeze({...joint, lower: readEnds(joint.lower, -Infinity), upper: readEnds(joint.upper, Infinity)}));
+    this.#ranges = this.joints.flatMap(({name, first, lower, upper}) => [lower].flat().map((low, k) => ({name, at: first + k, lower: low, upper: [upper].flat()[k]})));
     this.name = data.name; this.up = data.up; this.frames = data.frames;
     this.handles = this.#handles.map(({name, frame, kind, stands}) => Object.freeze({name, frame: data.frames[frame], kind, stands}));
     this.#move(q);
@@ -33,9 +35,7 @@ export class Rig {
 
   set q(values) {
     const q = Float64Array.from(readList(values, this.#q.length, "q"));
-    for (const {name, first, count, lower, upper} of this.joints) {
-      if (count === 1 && (q[first] < lower - 1e-9 || q[first] > upper + 1e-9)) throw new RangeError(`q: joint "${name}" is ${q[first]}, outside its range from ${lower} to ${upper}.`);
-    }
+    for (const {name, at, lower, upper} of this.#ranges) if (q[at] < lower - 1e-9 || q[at] > upper + 1e-9) throw new RangeError(`q[${at}], of joint "${name}", is ${q[at]}, outside its range from ${lower} to ${upper}.`);
     this.#move(q);
   }
 
@@ -155,14 +155,14 @@ export class Rig {
     return {errors, reached: own.every((error) => error.reached), exact: own.every(({position, rotation}) => position < EXACT * this.#data.length && rotation < EXACT)};
   }
 
-  // Returns the k-th pose for a restart: joints with a range anywhere in it, the others as they are.
+  // Returns the k-th pose for a restart: coordinates with a range anywhere in it, the others as they are.
   #draw(k) {
     const q = this.q, frozen = new Set(this.#data.frozen);
     let state = 0x9e3779b9 * (k + 1);
-    for (const [name, at, lower, upper] of this.#data.ranges) {
+    for (const {name, at, lower, upper} of this.#ranges) {
       state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5) | 0;
       const low = Math.max(lower, -Math.PI), high = Math.min(upper, Math.PI), share = ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
-      if (!frozen.has(name)) q[at] = low < high ? low + share * (high - low) : lower;
+      if (!frozen.has(name) && (lower > -Infinity || upper < Infinity) && low < high) q[at] = low + share * (high - low);
     }
     return q;
   }

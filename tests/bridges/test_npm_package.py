@@ -59,9 +59,9 @@ def call(node, package, tmp_path_factory):
 
 
 def keeps_ranges(model, q):
-    """Whether all joints with one coordinate are within their ranges."""
-    ranged = [joint for joint in model.joints if joint.nv == 1 and not joint.mimic]
-    return all(joint.lower - 1e-9 <= q[joint.q.start] <= joint.upper + 1e-9 for joint in ranged)
+    """Whether all coordinates of joints are within their ranges."""
+    q, ranged = np.array(q), [joint for joint in model.joints if joint.nq == joint.nv and not joint.mimic]
+    return all(np.all((joint.lower - 1e-9 <= q[joint.q]) & (q[joint.q] <= joint.upper + 1e-9)) for joint in ranged)
 
 
 def quaternion(T):
@@ -251,7 +251,7 @@ def test_bad_input_is_an_error_with_advice(call):
 def test_a_configuration_outside_a_range_is_rejected(call):
     model = poise.load("ur5e")
     (found,) = call(model, ["setQ", [9.0, *model.rest[1:]]])
-    assert 'q: joint "shoulder_pan_joint" is 9, outside its range from -6.28' in found["error"]
+    assert 'q[0], of joint "shoulder_pan_joint", is 9, outside its range from -6.28' in found["error"]
 
 
 def test_without_goals_nothing_moves(call):

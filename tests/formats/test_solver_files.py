@@ -37,6 +37,11 @@ def test_names_and_coordinates_are_those_of_the_model(tmp_path):
     for joint in data["joints"]:
         own = HUMANOID.joint(joint["name"]).q
         assert (joint["first"], joint["count"]) == (own.start, own.stop - own.start)
+        ends = np.array(joint["lower"], dtype=float), np.array(joint["upper"], dtype=float)  # None is not a number
+        assert not np.any((HUMANOID.rest[own] < ends[0] - 1e-9) | (HUMANOID.rest[own] > ends[1] + 1e-9))
+    ranges = {joint["name"]: joint["lower"] + joint["upper"] for joint in data["joints"]}
+    assert ranges["elbow_l"] == [HUMANOID.joint("elbow_l").lower, HUMANOID.joint("elbow_l").upper]
+    assert None not in ranges["shoulder_l"]
     assert sum(joint["count"] for joint in data["joints"]) == HUMANOID.nq
 
 

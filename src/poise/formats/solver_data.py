@@ -102,9 +102,22 @@ def list_ranges(model: Model) -> list[list[Any]]:
 
 
 def list_joints(model: Model) -> list[dict[str, Any]]:
-    """Return the name and kind of each joint, its first coordinate in q and how many it has."""
+    """Return the name and kind of each joint, its first coordinate in q, their number and the range of each."""
     return [
-        {"name": joint.name, "kind": joint.kind, "first": joint.q.start, "count": joint.q.stop - joint.q.start}
+        {
+            "name": joint.name,
+            "kind": joint.kind,
+            "first": joint.q.start,
+            "count": joint.nq,
+            "lower": list_ends(joint.lower, joint.nq),
+            "upper": list_ends(joint.upper, joint.nq),
+        }
         for joint in model.joints
         if joint.nv and not joint.mimic
     ]
+
+
+def list_ends(ends: Any, count: int) -> list[float | None]:
+    """Return one end of the range of each coordinate of a joint, None without a range."""
+    values = np.ravel(ends).tolist()
+    return [float(x) if np.isfinite(x) else None for x in values] if len(values) == count else [None] * count

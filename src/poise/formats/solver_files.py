@@ -58,7 +58,7 @@ def write_rig(rig: "Rig", target: Path) -> None:
         "up": model.up,
         "frames": list(model.frames),
         "joints": list_joints(model),
-        "frozen": list(rig.state.frozen),
+        "frozen": sorted({*rig.state.frozen, *(joint.name for joint in model.joints if joint.locked)}),
         **describe_solver(rig, rig.q[None]),
     }
     target.write_text(json.dumps(values, ensure_ascii=False, separators=(",", ":"), allow_nan=False), encoding="utf-8")
