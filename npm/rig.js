@@ -63,7 +63,7 @@ export class Rig {
   // keeps a handle where it is, or at a target, in all following solves
   pin(name, target) {
     const handle = findNamed(this.#handles, name, "pin: name", ADD), [goal] = handle.goals.pin;
-    const place = target === undefined ? null : readTarget(target, "pin: target");
+    const place = target === undefined ? null : this.#readPlace(handle, target, "pin: target");
     this.#choice.hold(handle, "pin", this.#q);
     if (place) this.#setTarget(goal, place);
     this.#held.set(name, "pin");
@@ -114,10 +114,15 @@ export class Rig {
   #readTargets(targets) {
     if (!targets || typeof targets !== "object" || Array.isArray(targets)) throw new TypeError(`targets is ${targets}; it must be an object such as {${this.#handles[0].name}: [x, y, z]}.`);
     return Object.entries(targets).map(([name, value]) => {
-      const handle = findNamed(this.#handles, name, "targets: a name", ADD), place = readTarget(value, `targets.${name}`);
-      if (place.rotation && !this.#data.goals[handle.goals.pin[0]].turns) throw new RangeError(`targets.${name}.rotation: this handle was saved with a pin at a point. Leave the rotation out, or release the handle in Python and save the body again.`);
-      return {handle, place};
+      const handle = findNamed(this.#handles, name, "targets: a name", ADD);
+      return {handle, place: this.#readPlace(handle, value, `targets.${name}`)};
     });
+  }
+
+  #readPlace(handle, value, argument) {
+    const place = readTarget(value, argument);
+    if (place.rotation && !this.#data.goals[handle.goals.pin[0]].turns) throw new RangeError(`${argument}.rotation: "${handle.name}" was saved with a pin at a point. Leave the rotation out, or release the handle in Python and save the body again.`);
+    return place;
   }
 
   #setTarget(goal, {position, rotation}) {

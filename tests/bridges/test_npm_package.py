@@ -163,6 +163,21 @@ def test_a_rig_keeps_its_pins_and_frozen_joints(call):
     assert far["q"][k] == rig.q[k]
 
 
+def test_a_pin_at_a_point_takes_points_only(call):
+    model = poise.load("humanoid")
+    rig = poise.Rig(model)
+    hand = np.array(rig.pose.position("hand_r"))
+    rig.pin("hand_r", hand)
+    point, turned = np.add(hand, [0.0, 0.1, 0.05]).tolist(), [0, 0, 0, 1]
+    place = {"position": point, "rotation": turned}
+    calls = [["pin", "hand_r", place], ["solve", {"hand_r": place}], ["pin", "hand_r", point], ["solve"]]
+    pinned, solved, none, moved = call(rig, *calls)
+    assert 'pin: target.rotation: "hand_r" was saved with a pin at a point' in pinned["error"]
+    assert "targets.hand_r.rotation:" in solved["error"]
+    assert none is None
+    assert np.abs(np.array(model.fk(moved["q"], "hand_r"))[:3, 3] - point).max() < EXACT
+
+
 def test_out_of_reach_is_reported_within_the_ranges(call):
     model = poise.load("ur5e")
     target = [2.0, 0.3, 0.4]
