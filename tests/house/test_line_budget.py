@@ -11,9 +11,9 @@ from paths import ROOT
 
 CODE = {".py", ".h", ".in", ".cpp", ".cu"}
 SCRIPTS = {".js", ".mjs"}
-MOST_SOURCE = 118_016
-MOST_TESTS = 64_124
-MOST_OTHER = 10_485
+MOST_SOURCE = 118_207
+MOST_TESTS = 64_599
+MOST_OTHER = 10_550
 LENT_SOURCE, LENT_TESTS = 560, 150  # to `motion/problem`, until it replaces stages of `retarget`
 
 SOURCE = {
@@ -24,7 +24,7 @@ SOURCE = {
     "cli": 2_456,
     "diagnosis": 2_300,
     "files": 470,
-    "formats": 12_971,
+    "formats": 13_162,
     "goals": 3_080,
     "kinematics": 2_100,
     "limits": 2_777,
@@ -47,11 +47,11 @@ SOURCE = {
 }
 TESTS = {
     "anatomy": 2_396,
-    "bridges": 1_381,
+    "bridges": 1_742,
     "cli": 1_520,
     "device": 500,
     "examples": 230,
-    "formats": 7_099,
+    "formats": 7_179,
     "fuzz": 210,
     "goals": 1_190,
     "house": 1_908,
@@ -66,10 +66,10 @@ TESTS = {
     "scale": 2_840,
     "solving": 8_043,
     "studio": 7_476,
-    "support": 5_902,
+    "support": 5_936,
     "top": 198,
 }
-OTHER = {"benchmarks": 5_926, "tools": 2_403, "docs": 2_156}
+OTHER = {"benchmarks": 5_926, "tools": 2_468, "docs": 2_156}
 JAVASCRIPT = {"src": 1_600, "tests": 50}
 
 
