@@ -18,6 +18,7 @@ import pytest
 import blender_extension
 import poise
 from paths import ROOT
+from poise import native
 from walks import make_walk, put_skate_in, stands
 
 tomllib = pytest.importorskip("tomllib")  # from Python 3.11, which Blender has
@@ -55,6 +56,14 @@ def run_blender(script, *arguments, **environment):
     return done.stdout
 
 
+def copy_package(folder):
+    """Copy Poise into a folder with its compiled part, which an editable build has elsewhere; return the folder."""
+    shutil.copytree(Path(poise.__file__).parent, folder / "poise", ignore=shutil.ignore_patterns("__pycache__"))
+    core = Path(native._core.__file__)
+    shutil.copyfile(core, folder / "poise" / "native" / core.name)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
     """The results of all scenes, by name."""
@@ -62,7 +71,7 @@ def scenes(tmp_path_factory):
     poise.save(put_skate_in(make_walk(60)), folder / "walk.glb")
     poise.save(make_walk(60), folder / "walk.bvh")
     script = ROOT / "tests" / "support" / "blender_scenes.py"
-    run_blender(script, folder, PYTHONPATH=str(Path(poise.__file__).parents[1]))
+    run_blender(script, folder, PYTHONPATH=str(copy_package(tmp_path_factory.mktemp("package"))))
     return {path.stem: np.load(path) for path in folder.glob("*.npz")}
 
 
@@ -246,7 +255,7 @@ bpy.ops.object.armature_add()
 @pytest.fixture
 def package(tmp_path):
     """A zip of the extension with a wheel of this build of Poise."""
-    home = Path(poise.__file__).parent
+    home = copy_package(tmp_path / "package") / "poise"
     tag = f"cp3{sys.version_info[1]}"
     wheel = tmp_path / f"poise-{blender_extension.read_version()}-{tag}-{tag}-linux_{os.uname().machine}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:

@@ -12,7 +12,7 @@ from paths import ROOT
 CODE = {".py", ".h", ".in", ".cpp", ".cu"}
 SCRIPTS = {".js", ".mjs"}
 MOST_SOURCE = 118_207
-MOST_TESTS = 64_599
+MOST_TESTS = 64_608
 MOST_OTHER = 10_550
 LENT_SOURCE, LENT_TESTS = 560, 150  # to `motion/problem`, until it replaces stages of `retarget`
 
@@ -47,7 +47,7 @@ SOURCE = {
 }
 TESTS = {
     "anatomy": 2_396,
-    "bridges": 1_742,
+    "bridges": 1_751,
     "cli": 1_520,
     "device": 500,
     "examples": 230,
@@ -70,7 +70,7 @@ TESTS = {
     "top": 198,
 }
 OTHER = {"benchmarks": 5_926, "tools": 2_468, "docs": 2_156}
-JAVASCRIPT = {"src": 1_600, "tests": 50}
+JAVASCRIPT = {"src": 1_611, "tests": 100}
 
 
 def count_lines(folder: Path, suffixes: set[str]) -> Counter[str]:
