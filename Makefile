@@ -31,7 +31,7 @@ BRIDGES_VENV := .venv-bridges
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo examples quick test test-all test-gpu test-bridges lint format bench bench-gpu fuzz studio docs sanitize wheels blender-extension npm clean
+.PHONY: help demo examples quick test test-all test-gpu test-bridges lint format bench bench-gpu fuzz studio docs sanitize wheels blender-extension npm release-check clean
 .PHONY: cross levels compilers wasm
 
 help:
@@ -54,6 +54,7 @@ help:
 	@echo "make gallery   open every file of a folder (FILES=folder) and draw contact sheets into build/gallery/"
 	@echo "make studio    drag a body in the browser (ARGS=robot.urdf for your own)"
 	@echo "make wheels    the sdist and the Linux wheels of a release into dist/: built, repaired, checked, run"
+	@echo "make release-check  whether versions, tag and files of a release are ready"
 	@echo "make blender-extension  the extension for Blender with the wheels in dist/, or a new one: dist/poise_ik-*.zip"
 	@echo "make npm       the npm package poise-ik, with the kernels in WebAssembly: dist/poise-ik-*.tgz"
 	@echo "make cross     build for the other processor and run the laws there under qemu (ARGS=--short for a few of them)"
@@ -208,6 +209,9 @@ $(QUICK_WASM): src/poise/native/wasm/interface.cpp $(WASM_PARTS) $(filter %.h,$(
 # Linux wheels for x86-64 and arm64 from this machine, by zig; RELEASING.md lists what is built where.
 wheels: $(STAMPS)/build $(STAMPS)/wheels $(WASM)
 	$(BIN)/python tools/wheels.py $(ARGS)
+
+release-check: $(STAMPS)/build
+	$(BIN)/python tools/release_check.py
 
 blender-extension: $(STAMPS)/build
 	$(BIN)/python tools/blender_extension.py
