@@ -18,7 +18,7 @@ print(page)
 poise.show(race(poise.load("panda"), methods=["lm", "dls", "ccd"], problems=20), "race.html")
 assert "default-src 'none'" in Path("search.html").read_text("utf-8")
 
-# pictures need matplotlib: pip install 'poise[studio]'
+# pictures need matplotlib: pip install 'poise-ik[studio]'
 try:
     poise.plot(solution, "solution.png")
     poise.plot(solution.pose, "pose.pdf", title="A pose")

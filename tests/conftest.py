@@ -108,7 +108,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def shared_studio() -> Iterator[Any]:
     """One studio for all tests in a browser."""
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     from poise.studio.web.studio import Studio
 
     with Studio("humanoid", port=18090, shadows=False) as running:

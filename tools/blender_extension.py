@@ -29,7 +29,7 @@ def read_version() -> str:
 
 def find_wheels(dist: Path) -> list[Path]:
     """Return the wheels of this version in a folder, one for each Python and system."""
-    return sorted(dist.glob(f"poise-{read_version()}-*.whl"))
+    return sorted(dist.glob(f"poise_ik-{read_version()}-*.whl"))
 
 
 def build_wheel(dist: Path) -> None:

@@ -161,6 +161,6 @@ def copy_package(site: Path, module: Path) -> None:
     shutil.copytree(ROOT / "src" / "poise", site / "poise", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
     shutil.copy(module, site / "poise" / "native")
     version = re.findall(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)[0]
-    facts = site / f"poise-{version}.dist-info"
+    facts = site / f"poise_ik-{version}.dist-info"
     facts.mkdir(exist_ok=True)
-    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: poise\nVersion: {version}\n", "utf-8")
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: poise-ik\nVersion: {version}\n", "utf-8")

@@ -8,7 +8,7 @@ bl_info = {
     "name": "Poise",
     "description": "Inverse kinematics for whole bodies: pin and drag, lock feet, retarget actions",
     "author": "Poise contributors",
-    "version": (0, 1, 0),
+    "version": (0, 2, 0),
     "blender": (3, 4, 0),
     "location": "3D view, sidebar, Poise",
     "category": "Animation",

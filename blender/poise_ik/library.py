@@ -30,7 +30,7 @@ def find_library() -> None:
             version = ".".join(map(str, sys.version_info[:2]))
             raise Refusal(
                 f"Poise is missing. Install the extension from its zip, made for Python {version} on this system, or "
-                f"type: {sys.executable} -m pip install poise"
+                f"type: {sys.executable} -m pip install poise-ik"
             )
         folder = Path(bpy.utils.user_resource("SCRIPTS", path="poise_ik", create=True)) / wheel.stem
         if not folder.exists():

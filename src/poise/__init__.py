@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from poise.hooks import link_with
 from poise.lazy import load_lazily
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 ROOMS = (
     *("anatomy", "answers", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods"),

@@ -26,6 +26,7 @@ from poise.names import find_side, split_side, split_words
 
 __all__ = [
     "AS_THINGS",
+    "INDEX_NAME",
     "FormatError",
     "FormatWarning",
     "GoalsMissed",
@@ -46,6 +47,7 @@ __all__ = [
 AS_THINGS = (
     "For a path type load(path), for the numbers of a pose Pose(model, q), for rows of them Motion(model, q, fps)."
 )
+INDEX_NAME = "poise-ik"  # to install Poise by pip: "poise" is another package there
 LONGEST_REPR = 60  # characters of a value that a message repeats
 
 

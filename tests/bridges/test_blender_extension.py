@@ -257,7 +257,7 @@ def package(tmp_path):
     """A zip of the extension with a wheel of this build of Poise."""
     home = copy_package(tmp_path / "package") / "poise"
     tag = f"cp3{sys.version_info[1]}"
-    wheel = tmp_path / f"poise-{blender_extension.read_version()}-{tag}-{tag}-linux_{os.uname().machine}.whl"
+    wheel = tmp_path / f"poise_ik-{blender_extension.read_version()}-{tag}-{tag}-linux_{os.uname().machine}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for path in home.rglob("*"):
             if path.is_file() and path.suffix in (".py", ".so", ".js", ".html", ".typed"):

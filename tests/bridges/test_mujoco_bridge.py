@@ -228,5 +228,5 @@ def test_what_the_body_cannot_have_is_warned_of():
 
 def test_without_mujoco_the_error_has_the_install_command(bridge, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r'pip install "poise\[formats\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "poise-ik\[formats\]"'):
         Bridge(bridge.mjmodel)

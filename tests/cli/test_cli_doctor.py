@@ -46,7 +46,7 @@ def test_every_extra_is_reported_with_its_packages() -> None:
     assert set(doctor.PURPOSES) == set(extras) - NOT_USERS
     for name, report in facts()["extras"].items():
         assert set(report["packages"]) == {re.split(r"[>\[]", line)[0] for line in extras[name]}
-        assert report["type"] == f"pip install 'poise[{name}]'"
+        assert report["type"] == f"pip install 'poise-ik[{name}]'"
         for package, version in report["packages"].items():
             if package not in doctor.MODULES:
                 assert version == doctor.find_version(package)
@@ -68,7 +68,7 @@ def test_a_missing_package_is_named_with_what_to_type(monkeypatch: pytest.Monkey
     shown = run_poise("doctor")
     assert shown.exit_code == 0
     assert "matplotlib MISSING" in shown.stdout
-    assert "pip install 'poise[studio]'" in shown.stdout
+    assert "pip install 'poise-ik[studio]'" in shown.stdout
 
 
 @pytest.mark.parametrize("devices", [[], ["NVIDIA H200"]])
@@ -80,7 +80,7 @@ def test_the_gpu_is_usable_with_a_device_and_cupy(
     monkeypatch.setattr(doctor, "find_spec", lambda name: object() if name == "cupy" and cupy else None)
     report = facts()["gpu"]
     assert report["usable"] == bool(devices and cupy)
-    assert ("poise[gpu]" in report["said"]) == bool(devices and not cupy)
+    assert ("poise-ik[gpu]" in report["said"]) == bool(devices and not cupy)
     assert all(name in run_poise("doctor").stdout for name in devices)
 
 

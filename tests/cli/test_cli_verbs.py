@@ -79,7 +79,7 @@ def test_demo_works_where_nothing_can_be_drawn(tmp_path: Path) -> None:
     environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
     command = [sys.executable, "-c", code, *words]
     shown = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    assert "pip install 'poise[studio]'" in shown.stdout
+    assert "pip install 'poise-ik[studio]'" in shown.stdout
     assert (tmp_path / "poise_demo.html").exists()
 
 

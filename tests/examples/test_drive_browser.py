@@ -7,7 +7,7 @@ import pytest
 
 from studio_page import SIZE, until
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
 
 from drive import Drive
 

@@ -148,7 +148,7 @@ def test_what_has_no_feet_cannot_walk() -> None:
 
 @pytest.mark.slow
 def test_four_keys_drive_the_body_in_the_studio() -> None:
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     from drive import Drive
 
     from poise.studio import Studio

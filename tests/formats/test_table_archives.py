@@ -137,7 +137,7 @@ def test_parquet_says_what_to_install(tmp_path: Path, monkeypatch: pytest.Monkey
     import sys
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=r"poise\[formats\]"):
+    with pytest.raises(MissingExtra, match=r"poise-ik\[formats\]"):
         poise.save(poise.Pose(poise.load("planar2")), tmp_path / "p.parquet")
     assert list(tmp_path.iterdir()) == []
 

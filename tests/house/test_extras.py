@@ -36,6 +36,7 @@ USERS = {name: lines for name, lines in DECLARED.items() if name not in ("all", 
 FILES = sorted(SOURCES.rglob("*.py"))
 MODULES = {
     "imageio-ffmpeg": "imageio_ffmpeg",
+    "cupy-cuda12x": "cupy",
     "cupy-cuda13x": "cupy",
     "pillow": "PIL",
     "pyyaml": "yaml",
@@ -254,7 +255,7 @@ def test_without_a_package_the_error_has_the_install_command(
 ) -> None:
     extras = [name for name, lines in USERS.items() if module in map(module_of, lines)]
     hide(module, monkeypatch)
-    with pytest.raises((MissingExtra, SystemExit), match=rf"pip install ['\"]poise\[({'|'.join(extras)})\]['\"]"):
+    with pytest.raises((MissingExtra, SystemExit), match=rf"pip install ['\"]poise-ik\[({'|'.join(extras)})\]['\"]"):
         DOORS[module](tmp_path)
 
 

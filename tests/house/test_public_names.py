@@ -7,6 +7,7 @@ from importlib.metadata import version
 import pytest
 
 import poise
+from poise.errors import INDEX_NAME
 
 NAMES = {
     *("Model", "ModelBuilder", "Joint", "Frame", "Pose", "Motion", "Transform", "Rotation"),
@@ -70,4 +71,4 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_the_version_is_the_installed_one() -> None:
-    assert poise.__version__ == version("poise")
+    assert poise.__version__ == version(INDEX_NAME)

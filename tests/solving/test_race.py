@@ -168,5 +168,5 @@ def test_without_matplotlib_the_message_says_what_to_type(monkeypatch: pytest.Mo
     from poise.pictures import plot_pose
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'poise\[studio\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'poise-ik\[studio\]'"):
         plot_pose(poise.Pose(poise.load("planar2")), tmp_path / "pose.png")

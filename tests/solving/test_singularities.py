@@ -150,7 +150,7 @@ def test_families_repeat_and_keep_the_ranges():
 
 @pytest.mark.slow
 def test_a_picture_has_a_panel_for_each_family():
-    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise[studio]'")
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise-ik[studio]'")
     found = find_singularities(make_scara(), "tool", starts=200)
     assert [axes.get_title() for axes in poise.plot(found).figure.axes] == ["j2 = 0.000", "j2 = 3.142"]
 

@@ -21,7 +21,7 @@ from viewers import join_together
 from waiting import wait_until
 from walks import make_walk
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
 
 Progress = Callable[[int, int], None]
 

@@ -174,7 +174,7 @@ def test_a_way_is_read_between_its_frames() -> None:
 
 @pytest.mark.slow
 def test_a_walk_is_followed_unless_the_box_says_no() -> None:
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     with Studio(make_walk(0.3), port=18062, shadows=False) as studio:
         follow = studio.panel.follow
         assert not follow.box.value

@@ -22,7 +22,7 @@ from poise.studio.web.gate import Gate
 from poise.studio.web.studio import Studio
 from source_trees import read_trees
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
 
 PROTOCOL = f"viser-v{viser.__version__}"
 HUB = "https://hub.example"

@@ -25,7 +25,7 @@ from poise.studio.showable import read_opening
 from poise.studio.web.uploads import unpack
 from walks import make_swing
 
-PIL = pytest.importorskip("PIL.Image", reason="pictures need matplotlib: pip install 'poise[studio]'")
+PIL = pytest.importorskip("PIL.Image", reason="pictures need matplotlib: pip install 'poise-ik[studio]'")
 
 
 def make_wave(frames: int = 8, fps: float = 10.0) -> poise.Motion:
@@ -86,7 +86,7 @@ def test_long_motions_are_thinned_and_keep_their_pace() -> None:
 
 def test_an_mp4_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'poise\[studio\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'poise-ik\[studio\]'"):
         poise.plot(make_wave(), tmp_path / "wave.mp4")
     assert not (tmp_path / "wave.mp4").exists()
 
@@ -173,7 +173,7 @@ def test_a_zip_is_opened_at_its_body(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_folder_is_opened_at_its_body_and_not_at_a_scene_around_it(tmp_path: Path) -> None:
-    pytest.importorskip("mujoco", reason="MJCF needs mujoco: pip install 'poise[formats]'")
+    pytest.importorskip("mujoco", reason="MJCF needs mujoco: pip install 'poise-ik[formats]'")
     body = '<mujoco model="arm"><worldbody><body><joint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>'
     (tmp_path / "robot").mkdir()
     (tmp_path / "robot" / "zarm.xml").write_text(body)

@@ -175,7 +175,7 @@ def test_a_notebook_cell_shows_a_model_and_its_joints(name: str) -> None:
 
 @pytest.mark.slow
 def test_a_notebook_keeps_a_still_picture_of_a_body_with_large_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise[studio]'")
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise-ik[studio]'")
     monkeypatch.setattr("poise.pages.notebook.MOST_CHARACTERS", 1000)
     message = poise.load("planar3").with_frame("here", "tip", np.eye(4))._repr_html_()
     assert '<img src="data:image/png;base64,' in message

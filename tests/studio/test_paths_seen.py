@@ -97,7 +97,7 @@ def test_the_studio_pulls_them() -> None:
 
 @pytest.mark.slow
 def test_the_studio_opens_such_a_body() -> None:
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     with Studio(STAGE, port=18057, shadows=False) as studio:
         assert studio is not None
 

@@ -150,7 +150,7 @@ def test_a_part_that_slides_is_turned_by_the_joint_above() -> None:
 
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Studio]:
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     with Studio("panda", port=18063, shadows=False) as running:
         yield running
 

@@ -15,7 +15,7 @@ import looks_files as made
 import poise
 from studio_page import PATIENCE, SIZE, click_until, seen_at, until
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
 
 from poise.studio.scene.joint_turn import find_turning_joint
 from poise.studio.scene.rings import RING_SIZE

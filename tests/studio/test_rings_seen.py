@@ -19,7 +19,7 @@ from poise.model.geometry.looks import Patch, Piece, deform
 from poise.pictures.body.pieces import find_pieces
 from poise.pictures.raster import Canvas, Sheet
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
 
 from poise.studio import Studio, session
 from poise.studio.scene.stage import find_direction, find_view

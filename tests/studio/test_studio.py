@@ -243,7 +243,7 @@ def test_a_browsers_file_name_is_not_a_path(name):
 
 @pytest.fixture(scope="module")
 def studio():
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     from poise.studio.web.studio import Studio
 
     with Studio("humanoid", port=18080) as running:

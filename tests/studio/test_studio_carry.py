@@ -20,7 +20,7 @@ from waiting import wait_until
 from walkers import make_character, make_machine
 from walks import make_walk
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
 pytestmark = pytest.mark.slow
 
 

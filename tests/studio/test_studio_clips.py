@@ -128,7 +128,7 @@ def test_a_frame_during_undo_and_redo_makes_no_key() -> None:
 
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Studio]:
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     with Studio(make_swing(), port=18060, shadows=False) as running:
         yield running
 

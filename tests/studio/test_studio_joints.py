@@ -112,7 +112,7 @@ def test_frequent_requests_run_at_once_and_again_at_the_end() -> None:
 
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Studio]:
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     with Studio("panda", port=18050, shadows=False) as running:
         yield running
 
@@ -253,7 +253,7 @@ def test_angles_and_lengths_are_those_of_the_pose(name: str) -> None:
 
 
 def test_a_picture_of_a_planar_arm_says_them() -> None:
-    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise[studio]'")
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise-ik[studio]'")
     model = poise.load("planar2")
     solution = poise.solve(model, Reach("tip", (0.9, 1.1, 0.0)))
     axes = poise.plot(solution).figure.axes[0]
@@ -268,7 +268,7 @@ def test_a_picture_of_a_planar_arm_says_them() -> None:
 
 @pytest.mark.slow
 def test_two_numbers_are_typed_where_a_body_moves_in_a_plane() -> None:
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     with Studio("planar3", port=18061, shadows=False) as studio:
         tab = studio.panel.joints
         assert tab.flat.visible

@@ -21,7 +21,7 @@ from poise.studio.web.studio import Studio
 from waiting import wait_until
 from walks import make_walk
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
 
 
 def make_scene(frames: int = 40) -> MotionWithObjects:
@@ -140,7 +140,7 @@ def test_a_map_of_an_unknown_body_is_rejected(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_studio_draws_a_map_and_takes_it_away(found: poise.ReachMap) -> None:
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     from poise.studio.web.studio import Studio
 
     with Studio(found, port=18066, shadows=False) as studio:

@@ -30,7 +30,7 @@ from poise.studio.web.uploads import open_upload
 from waiting import wait_until
 from walks import make_walk
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
 
 BODIES = ("humanoid", "panda", "quadruped", "planar3", "snake100")
 FOV = 0.72  # of the studio's camera [rad]

@@ -21,7 +21,7 @@ from poise.studio.puppet import Puppet
 from poise.studio.web.studio import Studio
 from poise.studio.web.uploads import open_upload
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
 
 
 def test_every_reason_has_its_section_in_the_failure_gallery():
@@ -49,7 +49,7 @@ def test_a_missed_handle_leads_to_the_page_that_explains_it(target, section):
 
 @pytest.fixture(scope="module")
 def studio():
-    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
     from poise.studio.web.studio import Studio
 
     with Studio("humanoid", port=18070) as running:
@@ -97,8 +97,8 @@ def test_a_motion_is_announced_and_saved_whole(studio, tmp_path):
         ("open that body first, or type: Studio(ReachMap.load(path, model)).", "open that body first"),
         ("base='free' adds nothing: the root of the body is free already", "the root of the body is free already"),
         (
-            "pictures need imageio. Type: pip install 'poise[studio]'",
-            "pictures need imageio. Type: pip install 'poise[studio]'",
+            "pictures need imageio. Type: pip install 'poise-ik[studio]'",
+            "pictures need imageio. Type: pip install 'poise-ik[studio]'",
         ),
     ],
 )

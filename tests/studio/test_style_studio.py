@@ -20,7 +20,7 @@ from waiting import wait_until
 from walkers import make_character
 from walks import make_walk
 
-pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise-ik[studio]'")
 
 from poise.studio.panel.style_folder import describe_clips, write_style
 from poise.studio.styles.postures import mix_postures

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
-from poise.errors import FormatWarning, InvalidValue, MissingExtra, ModelMismatch, ShapeMismatch
+from poise.errors import INDEX_NAME, FormatWarning, InvalidValue, MissingExtra, ModelMismatch, ShapeMismatch
 from poise.files.source import Source, quote_names
 from poise.formats.mjcf.assets import Assets
 from poise.formats.mjcf.body import UniqueNames, build, read_model_name
@@ -73,7 +73,7 @@ class Bridge:
             MissingExtra: MuJoCo is not installed.
         """
         if importlib.util.find_spec("mujoco") is None:
-            raise MissingExtra('the bridge to MuJoCo needs it: pip install "poise[formats]"')
+            raise MissingExtra(f'the bridge to MuJoCo needs it: pip install "{INDEX_NAME}[formats]"')
         import mujoco
 
         if not isinstance(mjmodel, mujoco.MjModel):

@@ -24,7 +24,7 @@ from poise.answers import Answers
 from poise.arrays import Bytes, Floats, Indices
 from poise.batch import BatchSolution
 from poise.batch.solution import copy_to_host
-from poise.errors import AS_THINGS, InvalidValue, MissingExtra, show_value
+from poise.errors import AS_THINGS, INDEX_NAME, InvalidValue, MissingExtra, show_value
 from poise.formats.units import to_metres
 from poise.kinematics import Motion, Pose
 from poise.model import Model
@@ -112,7 +112,7 @@ class Entry:
         if not isinstance(path, str) or not path.strip("/"):
             raise InvalidValue(f'path is {show_value(path)}; it must be an entity path, such as "world/robot".')
         if importlib.util.find_spec("rerun") is None:
-            raise MissingExtra('the bridge to Rerun needs it: pip install "poise[rerun]"')
+            raise MissingExtra(f'the bridge to Rerun needs it: pip install "{INDEX_NAME}[rerun]"')
         import rerun as rr
 
         if not isinstance(recording, (rr.RecordingStream, type(None))):

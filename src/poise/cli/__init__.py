@@ -3,6 +3,7 @@
 import sys
 
 from poise.cli.interrupts import install_interrupt_hook
+from poise.errors import INDEX_NAME
 
 __all__ = ["main"]
 
@@ -17,7 +18,7 @@ def main() -> None:
     except ImportError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
-        sys.exit("The command line needs typer and rich. Type: pip install 'poise[cli]'")
+        sys.exit(f"The command line needs typer and rich. Type: pip install '{INDEX_NAME}[cli]'")
     except KeyboardInterrupt:
         sys.exit(CALLED_OFF)
     app()

@@ -18,6 +18,7 @@ import poise
 from poise import native
 from poise.batch.solver import count_cores
 from poise.cli.console import describe_system
+from poise.errors import INDEX_NAME
 
 __all__ = ["PURPOSES", "doctor_command"]
 
@@ -27,12 +28,13 @@ PURPOSES = {
     "studio": "dragging in the browser, pictures, meshes",
     "formats": "MJCF and Parquet files, YAML of xacro files",
     "gpu": "batches on an NVIDIA GPU",
+    "gpu12": "the same, for drivers of CUDA 12",
     "rerun": "recordings for the viewer of Rerun",
     "scale": "jobs that may be killed, on all cores, Slurm or Ray",
     "scipy": "methods.Scipy, SciPy's optimisers on the same problem",
 }
 # CuPy has a package for each CUDA version; all of them install the module `cupy`.
-MODULES = {"cupy-cuda13x": "cupy", "pillow": "PIL", "pyyaml": "yaml"}
+MODULES = {"cupy-cuda12x": "cupy", "cupy-cuda13x": "cupy", "pillow": "PIL", "pyyaml": "yaml"}
 CUDA_LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 
 
@@ -117,7 +119,7 @@ def list_packages(extra_name: str) -> list[str]:
     """Return the packages of an extra, from Poise's own metadata."""
     wanted = re.compile(rf"extra\s*==\s*['\"]{extra_name}['\"]")
     try:
-        requirements = metadata.requires("poise") or []
+        requirements = metadata.requires(INDEX_NAME) or []
     except metadata.PackageNotFoundError:  # run from a source folder, without an install
         return []
     names = (re.match(r"[A-Za-z0-9._-]+", line) for line in requirements if wanted.search(line))
@@ -135,7 +137,7 @@ def find_version(package: str) -> str | None:
 
 def write_command(extra_name: str) -> str:
     """Return the command that installs an extra."""
-    return f"pip install 'poise[{extra_name}]'"
+    return f"pip install '{INDEX_NAME}[{extra_name}]'"
 
 
 # ------------------------------------------------------------------------------------------------ output

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.errors import InvalidValue, ShapeMismatch
+from poise.errors import INDEX_NAME, InvalidValue, ShapeMismatch
 from poise.native import _core
 from poise.native._core import Body, choose_level, level, levels
 
@@ -24,7 +24,7 @@ def choose_level_from_environment() -> None:
     """
     if not levels():
         raise ImportError(
-            "Poise was compiled for another processor. Compile it here: pip install --no-cache-dir poise; "
+            f"Poise was compiled for another processor. Compile it here: pip install --no-cache-dir {INDEX_NAME}; "
             "in a checkout: make clean demo"
         )
     wanted = os.environ.get("POISE_LEVEL")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import InvalidValue, MissingExtra
+from poise.errors import INDEX_NAME, InvalidValue, MissingExtra
 from poise.files.paths import convert_path
 from poise.files.target import replace_file
 from poise.kinematics import Motion
@@ -159,7 +159,7 @@ def write_mp4(path: Path, frames: Iterator[Pixels], fps: float) -> None:
     try:
         import imageio_ffmpeg
     except ImportError:
-        told = "an MP4 needs ffmpeg. Type: pip install 'poise[studio]'; a GIF needs nothing more."
+        told = f"an MP4 needs ffmpeg. Type: pip install '{INDEX_NAME}[studio]'; a GIF needs nothing more."
         raise MissingExtra(told) from None
     first = next(frames)
     size = (first.shape[1], first.shape[0])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import FormatError, InvalidValue, MissingExtra
+from poise.errors import INDEX_NAME, FormatError, InvalidValue, MissingExtra
 from poise.files.paths import convert_path
 from poise.files.target import replace_file
 from poise.kinematics import Pose
@@ -53,7 +53,7 @@ def make_figure(
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtra("pictures need matplotlib. Type: pip install 'poise[studio]'") from None
+        raise MissingExtra(f"pictures need matplotlib. Type: pip install '{INDEX_NAME}[studio]'") from None
     made = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(made)
     every = made.subplots(1, panels, squeeze=False, width_ratios=widths)[0]

@@ -17,7 +17,7 @@ from os import PathLike
 from typing import Any
 
 from poise import goals, limits, methods, motion
-from poise.errors import FormatError, InvalidValue, MissingExtra, ModelMismatch, name_not_found
+from poise.errors import INDEX_NAME, FormatError, InvalidValue, MissingExtra, ModelMismatch, name_not_found
 from poise.files.json_kinds import read_kind
 from poise.formats import load
 from poise.formats.plain_values import decode_value, encode_value
@@ -167,7 +167,7 @@ class Job:
         body = None if self.model is None else describe_body(self.model, with_files=WORKS[self.work].reads_meshes)
         return {
             "work": self.work,
-            "poise": version("poise"),
+            "poise": version(INDEX_NAME),
             "device": self.device,
             "model": body,
             "goals": [encode_value(goal, f"goals[{k}]", CLASSES) for k, goal in enumerate(self.goals)],

@@ -7,7 +7,7 @@ keep Ray's overhead small.
 from os import PathLike, fspath
 from typing import Any
 
-from poise.errors import FormatError, InvalidValue, MissingExtra
+from poise.errors import INDEX_NAME, FormatError, InvalidValue, MissingExtra
 from poise.scale.tables import ROWS, add_id, make_table
 
 __all__ = ["BATCH", "RayWorker", "load_ray", "map_on_ray"]
@@ -22,7 +22,7 @@ def load_ray() -> Any:
         import ray
         import ray.data
     except ImportError as error:
-        raise MissingExtra('jobs on Ray need it: pip install "poise[scale]"') from error
+        raise MissingExtra(f'jobs on Ray need it: pip install "{INDEX_NAME}[scale]"') from error
     return ray
 
 

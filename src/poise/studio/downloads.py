@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.errors import InvalidValue, MissingExtra
+from poise.errors import INDEX_NAME, InvalidValue, MissingExtra
 from poise.formats import save
 from poise.formats.registry import knows_suffix
 from poise.formats.tables.robot_csv import STYLES
@@ -138,7 +138,7 @@ def take_picture(client: Any) -> bytes:
     try:
         import imageio.v3 as imageio
     except ImportError:
-        raise MissingExtra("pictures of the window need imageio. Type: pip install 'poise[studio]'") from None
+        raise MissingExtra(f"pictures of the window need imageio. Type: pip install '{INDEX_NAME}[studio]'") from None
     if client is None:
         raise InvalidValue("a picture is what a viewer sees: open the studio in a browser first.")
     height, width = client.camera.image_height, client.camera.image_width

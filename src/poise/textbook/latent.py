@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
-from poise.errors import InvalidValue, MissingExtra
+from poise.errors import INDEX_NAME, InvalidValue, MissingExtra
 from poise.textbook.arguments import read_array
 
 __all__ = ["LatentModel", "find_latent_cost", "train_latent_model"]
@@ -187,4 +187,4 @@ def find_optimizer() -> Any:
     try:
         return import_module("scipy.optimize").minimize
     except ImportError:
-        raise MissingExtra("the latent model is trained by SciPy: pip install 'poise[scipy]'.") from None
+        raise MissingExtra(f"the latent model is trained by SciPy: pip install '{INDEX_NAME}[scipy]'.") from None

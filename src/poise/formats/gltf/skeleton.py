@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from poise.arrays import Floats
-from poise.errors import FormatWarning
+from poise.errors import INDEX_NAME, FormatWarning
 from poise.formats.gltf.body import TURN_UP
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.draft import GltfDraft
@@ -131,6 +131,6 @@ def warn_of_lost_values(model: Model) -> None:
 def name_generator() -> str:
     """Return the name of the program that writes the file."""
     try:
-        return f"Poise {version('poise')}"
+        return f"Poise {version(INDEX_NAME)}"
     except PackageNotFoundError:  # a checkout that is not installed
         return "Poise"

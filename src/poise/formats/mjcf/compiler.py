@@ -16,7 +16,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from poise.errors import MissingExtra
+from poise.errors import INDEX_NAME, MissingExtra
 from poise.formats.mjcf import worker
 
 __all__ = ["compile_model", "list_names", "make_environment", "read_text"]
@@ -41,7 +41,7 @@ def compile_model(text: str, assets: dict[str, bytes], *, trusted: bool = True) 
         MissingExtra: MuJoCo is not installed.
     """
     if importlib.util.find_spec("mujoco") is None:
-        raise MissingExtra('reading MJCF needs MuJoCo: pip install "poise[formats]"')
+        raise MissingExtra(f'reading MJCF needs MuJoCo: pip install "{INDEX_NAME}[formats]"')
     if not trusted and sys.executable and not getattr(sys, "frozen", False):
         try:
             return compile_apart(text, assets)

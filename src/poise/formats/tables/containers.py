@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import FormatError, MissingExtra
+from poise.errors import INDEX_NAME, FormatError, MissingExtra
 from poise.files.arrays import bound_unpacked, list_members, read_arrays
 from poise.files.source import Source, quote, quote_names
 from poise.formats.tables.parquet_pages import measure_pages
@@ -245,7 +245,7 @@ def load_parquet(extra: str = "formats") -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet as door
     except ImportError as error:
-        raise MissingExtra(f'Parquet needs pyarrow: pip install "poise[{extra}]"') from error
+        raise MissingExtra(f'Parquet needs pyarrow: pip install "{INDEX_NAME}[{extra}]"') from error
     return pyarrow, door
 
 

@@ -6,7 +6,7 @@ PyYAML parses the file. The values are built here, so that every copy of an alia
 import math
 from typing import Any
 
-from poise.errors import MissingExtra
+from poise.errors import INDEX_NAME, MissingExtra
 from poise.files.source import Source, quote
 from poise.formats.urdf.expressions import Evaluator, ExpressionError, NameScope, check_number
 
@@ -33,7 +33,9 @@ def read_yaml(source: Source, evaluator: Evaluator, names: NameScope) -> Any:
     try:
         import yaml
     except ImportError:
-        raise MissingExtra(f'{source.path} is YAML, which needs PyYAML. Type: pip install "poise[formats]"') from None
+        raise MissingExtra(
+            f'{source.path} is YAML, which needs PyYAML. Type: pip install "{INDEX_NAME}[formats]"'
+        ) from None
     if not source.path.lower().endswith(SUFFIXES) or len(source.data) > MAX_BYTES:
         raise source.make_error(f"is read as YAML; it must end in .yaml or .yml and have at most {MAX_BYTES} bytes.")
     evaluator.budget.spend(COST * len(source.data))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.errors import InvalidValue, MissingExtra
+from poise.errors import INDEX_NAME, InvalidValue, MissingExtra
 from poise.native import core
 from poise.native.gpu.clearance import DeviceClearance, PlacedWorld
 from poise.native.gpu.passes import (
@@ -67,7 +67,7 @@ def load_cupy() -> Any:
     try:
         import cupy as found
     except ImportError:
-        raise MissingExtra("arrays on a GPU need CuPy. Type: pip install 'poise[gpu]'") from None
+        raise MissingExtra(f"arrays on a GPU need CuPy. Type: pip install '{INDEX_NAME}[gpu]'") from None
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.arrays import Floats
-from poise.errors import InvalidValue, MissingExtra
+from poise.errors import INDEX_NAME, InvalidValue, MissingExtra
 from poise.goals import Goal
 from poise.methods.scipy import LEAST_SQUARES, WITHOUT_BOUNDS, Scipy
 from poise.model import Model
@@ -68,7 +68,7 @@ class BlackBox:
         try:
             import scipy.optimize
         except ImportError:
-            raise MissingExtra("methods.Scipy needs SciPy. Type: pip install 'poise[scipy]'") from None
+            raise MissingExtra(f"methods.Scipy needs SciPy. Type: pip install '{INDEX_NAME}[scipy]'") from None
         self._scipy = scipy.optimize
         self._model, self._options, self._method = model, options, method
         refuse_options(options)

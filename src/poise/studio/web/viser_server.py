@@ -18,7 +18,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from poise.errors import MissingExtra
+from poise.errors import INDEX_NAME, MissingExtra
 from poise.studio.web.gate import Gate
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def start_server(host: str, port: int, label: str, gate: Gate) -> viser.ViserSer
 
         from poise.studio.web.connections import list_options
     except ImportError:
-        raise MissingExtra("the studio needs viser. Type: pip install 'poise[studio]'") from None
+        raise MissingExtra(f"the studio needs viser. Type: pip install '{INDEX_NAME}[studio]'") from None
     address, serve, guarded = Address(host), sockets.serve, threading.Event()
 
     def serve_guarded(handler: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
@@ -68,6 +68,6 @@ def start_server(host: str, port: int, label: str, gate: Gate) -> viser.ViserSer
     if not guarded.is_set():
         server.stop()
         raise MissingExtra(
-            "this version of viser does not support the token. Type: pip install 'poise[studio]' viser==1.1.1"
+            f"this version of viser does not support the token. Type: pip install '{INDEX_NAME}[studio]' viser==1.1.1"
         )
     return server
