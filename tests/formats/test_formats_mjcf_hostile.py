@@ -288,7 +288,7 @@ def test_missing_mujoco_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setitem(sys.modules, "mujoco", None)
     (tmp_path / "model.xml").write_text(mjcf(BODY))
-    with pytest.raises(poise.errors.MissingExtra, match="poise\\[formats\\]"):
+    with pytest.raises(poise.errors.MissingExtra, match="poise-ik\\[formats\\]"):
         poise.load(tmp_path / "model.xml")
 
 
