@@ -54,7 +54,7 @@ struct ClipProblem {
 };
 
 struct ClipSolution {
-  NumpyArray q, errors, gaps;
+  NumpyArray q, errors, gaps, lengths;
   int systems;
 };
 
@@ -98,7 +98,7 @@ ClipSolution solve_clip(const ClipProblem& given, PreparedSolver& solver, nb::ha
     clip_ops().solve(clip);
   }
   return {array_of(clip.q, {frames, data.n_q}).release(), array_of(clip.errors, {frames, goals, 2}).release(),
-          array_of(clip.gaps, {frames}).release(), clip.systems};
+          array_of(clip.gaps, {frames}).release(), array_of(clip.lengths, {frames}).release(), clip.systems};
 }
 
 // the goals of a solver in the order of a clip: their names, the first index of each target, all current targets
@@ -116,6 +116,7 @@ void bind_clips(nb::module_& m) {
       .def_ro("q", &ClipSolution::q, "(frames, nq).")
       .def_ro("errors", &ClipSolution::errors, "(frames, goals, 2): metres and radians.")
       .def_ro("gaps", &ClipSolution::gaps, "(frames,): the least gap of a limit, negative where it is broken.")
+      .def_ro("lengths", &ClipSolution::lengths, "(frames,): the last step [rad, lengths of the body].")
       .def_ro("systems", &ClipSolution::systems, "Linear systems over all frames that were solved.");
   const auto make = [](ClipProblem* self, nb::object guide, nb::object targets, nb::object weights, nb::object hard,
                        nb::object frozen, nb::object hold, nb::object smooth, nb::object speed, nb::object acceleration,

@@ -34,6 +34,7 @@ void allot(ClipData& clip) {
   clip.limit_rows.assign(limits * n, 0.0);
   clip.limit_rest.assign(limits, 0.0);
   clip.gaps.assign(frames, 0.0);
+  clip.lengths.assign(frames, 0.0);
   const auto correction = most * n + most + static_cast<std::size_t>(qr_workspace(static_cast<int>(most), s.n_v));
   clip.scratch.assign(correction > most * block ? correction : most * block, 0.0);
   clip.pace.assign(2 * n, 0.0);

@@ -32,9 +32,10 @@ struct ClipData {
   double rest = 0.0;             // radians (times L: metres): a shorter step is the last one
 
   // results
-  std::vector<double> errors;  // frames x goals x 2
-  std::vector<double> gaps;    // frames: the nearest or most violated limit
-  int systems = 0;             // linear systems over all frames that were solved
+  std::vector<double> errors;   // frames x goals x 2
+  std::vector<double> gaps;     // frames: the nearest or most violated limit
+  std::vector<double> lengths;  // frames: the length of the last step, in radians or lengths of the body
+  int systems = 0;              // linear systems over all frames that were solved
   double cost = 0.0;
   bool called_off = false;
 

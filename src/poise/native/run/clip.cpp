@@ -68,6 +68,7 @@ class Clip : public PackedRows {
         placed = true;
       }
     }
+    for (int t = first; t < last; ++t) d.lengths[at(t)] = length_of_step(t);
     for (int t = first; t < last && weighted && !over(); ++t) {
       if (!d.frozen[at(t)]) correct_frame(t, q_of(d.q, t), q_of(d.trial, t));
     }
@@ -292,8 +293,7 @@ class Clip : public PackedRows {
   void shorten_steps() {
     for (int t = first; t < last; ++t) {
       S* x = of_frame(d.step, t);
-      S longest = 0.0;
-      for (int c = 0; c < n; ++c) longest = std::max(longest, size_of(c, x[c]));
+      const S longest = length_of_step(t);
       if (longest <= tuning.most_turn) continue;
       for (int c = 0; c < n; ++c) x[c] *= tuning.most_turn / longest;
     }
@@ -311,9 +311,13 @@ class Clip : public PackedRows {
 
   S largest_step() const {
     S longest = 0.0;
-    for (int t = first; t < last; ++t) {
-      for (int c = 0; c < n; ++c) longest = std::max(longest, size_of(c, d.step[at(t) * at(n) + at(c)]));
-    }
+    for (int t = first; t < last; ++t) longest = std::max(longest, length_of_step(t));
+    return longest;
+  }
+
+  S length_of_step(int t) const {
+    S longest = 0.0;
+    for (int c = 0; c < n; ++c) longest = std::max(longest, size_of(c, d.step[at(t) * at(n) + at(c)]));
     return longest;
   }
 

@@ -22,8 +22,8 @@ class PackedRows : public FrameCorrection {
   }
   int n_coupled() const { return static_cast<int>(d.coupled.size()); }
 
-  // J^T in whole blocks, one weighted row of J after another, without goals that are inactive in this frame, and their
-  // residuals; returns the number of rows
+  // J^T in whole blocks, one weighted row of J after another, without goals that are inactive in this frame and rows
+  // inside their range, and their residuals; returns the number of rows
   int pack_rows_of(int t, const S* q, S weight) {
     const int wide = band_block<S>(n_coupled());
     const S root = std::sqrt(weight);
@@ -37,10 +37,11 @@ class PackedRows : public FrameCorrection {
     for (int g = 0; g < problem.goals.count(); ++g) {
       const int first = problem.goals[g].first_row, count = rows_of_goal(problem.goals[g]);
       const S w = weight_of(t, g, root);
-      if (w != 0.0) assemble_alone(g, t, q, count);
+      const bool active = w != 0.0 && !rests_inside(first, count);
+      if (active) assemble_alone(g, t, q, count);
       for (int k = 0; k < count; ++k) {
         d.packed_before[at(first + k)] = packed;
-        if (w != 0.0) pack(d.J.data() + k, count, w, d.rows[at(first + k)]);
+        if (active && !rests_inside(first + k, 1)) pack(d.J.data() + k, count, w, d.rows[at(first + k)]);
       }
     }
     d.packed_before[at(m)] = packed;
@@ -49,6 +50,15 @@ class PackedRows : public FrameCorrection {
   }
 
  private:
+  // whether rows of the last look are all inside their ranges: their J is zero
+  bool rests_inside(int first, int count) const {
+    const S* room = solver.state.room;
+    for (int r = first; r < first + count; ++r) {
+      if (!room || room[2 * r] > 0.0 || room[2 * r + 1] < 0.0) return false;
+    }
+    return true;
+  }
+
   // J of one goal, in `count` rows
   void assemble_alone(int g, int t, const S* q, int count) {
     auto alone = problem;
