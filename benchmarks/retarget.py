@@ -2,7 +2,6 @@
 
     python benchmarks/retarget.py lafan --data DIR
     python benchmarks/retarget.py cmu --cmu DIR --g1 unitree_g1/g1.xml
-    python benchmarks/retarget.py problem --cmu DIR --g1 unitree_g1/g1.xml
     python benchmarks/retarget.py gmr --data DIR       # where mink, daqp and scipy are installed
 
 lafan  compared with GMR and with Unitree's own data for the same clips, by a plain contact rule;
@@ -21,13 +20,11 @@ cmu    forty clips of the CMU database, judged by MuJoCo's collision detection. 
        step         largest motion of a joint in one frame                                                 rad
        limbs        95th percentile of the angle between the limb bones of both bodies                     degrees
        touch        largest error of the gap between a hand and a part that it touches in the source       mm
-problem  the same clips by `poise.motion.problem`, one problem for a clip
 gmr    runs GMR's own code (a checkout of YanjieZe/GMR somewhere under DIR), and writes DIR/gmr_walk.npz and so on: `q`
        (frames, nq) as MuJoCo's, `targets` (frames, bodies, 3) that it aimed at, their `bodies`, and its `fps`
 """
 
 from argparse import Namespace
-from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
@@ -41,8 +38,6 @@ from shared.retarget_judge import KEYS, CollisionJudge, Judge, Verdict
 import poise
 from poise.arrays import Floats
 from poise.motion import Retargeter
-from poise.motion.retargeting.one_problem import retarget_as_problem
-from poise.motion.retargeting.result import Retargeted
 from poise.spatial import Rotation
 
 # the file of Unitree's data, the row of the clip's first frame
@@ -53,7 +48,6 @@ CLIPS = {
     "fall_getup": ("fallAndGetUp3_subject1", 150),
     "jumps": ("jumps1_subject1", 0),
 }
-Retarget = Callable[[poise.Motion, poise.Model], Retargeted]
 GMR_SCALE = {"legs": 0.9 * 1.75 / 1.8, "arms": 0.75 * 1.75 / 1.8}  # its table for the G1, for a person of 1.75 m
 CMU_CLIPS = {
     "walk": ("02_01", "69_57", "81_04", "136_24"),
@@ -237,12 +231,10 @@ class ClipVerdict:
     fps: float
 
 
-def judge_clip(
-    judge: CollisionJudge, soles: Judge, clip: poise.Motion, g1: poise.Model, retarget: Retarget
-) -> ClipVerdict:
+def judge_clip(judge: CollisionJudge, soles: Judge, clip: poise.Motion, g1: poise.Model) -> ClipVerdict:
     """Retarget a clip and judge it."""
-    retarget(clip[:2], g1)  # finds the parts of both bodies
-    _, seconds, carried = time_best(partial(retarget, clip, g1), 1)
+    poise.retarget(clip[:2], g1)  # finds the parts of both bodies
+    _, seconds, carried = time_best(partial(poise.retarget, clip, g1), 1)
     q = carried.motion.q
     floor, own = judge.measure_depths(q)
     return ClipVerdict(
@@ -288,7 +280,7 @@ def sum_up(rows: list[ClipVerdict]) -> ClipVerdict:
     )
 
 
-def judge_clips(given: Namespace, retarget: Retarget = poise.retarget) -> None:
+def judge_clips(given: Namespace) -> None:
     """Judge the available clips of the CMU database, and print every clip, then a row for each category."""
     if given.g1 is None:
         print("left out: give --g1")
@@ -303,7 +295,7 @@ def judge_clips(given: Namespace, retarget: Retarget = poise.retarget) -> None:
             path = find_file(given.cmu, f"{name}.bvh")
             if path is not None:
                 clip = poise.load_motion(path, scale=METRES_PER_UNIT)
-                rows.append(judge_clip(judge, soles, clip[: round(LONGEST_S * clip.fps)], g1, retarget))
+                rows.append(judge_clip(judge, soles, clip[: round(LONGEST_S * clip.fps)], g1))
                 table.add(category, name, *astuple(rows[-1]))
         if rows:
             sums[category] = sum_up(rows)
@@ -316,7 +308,6 @@ if __name__ == "__main__":
     parts = {
         "lafan": Part(compare_clips, "data"),
         "cmu": Part(judge_clips, "cmu"),
-        "problem": Part(partial(judge_clips, retarget=retarget_as_problem), "cmu"),
         "gmr": Part(lambda given: run_gmr(given.data, CLIPS, given.frames), "data"),
     }
     run_command(__doc__, parts, OPTIONS, ["mujoco", "mink", "daqp"])

@@ -1,23 +1,15 @@
 """Branches of hinges: a whole clip stays in one of them, in hips, legs and arms."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-import poise
 import walkers
-from dirt import move_root
 from falls import fall
 from poise import Motion
 from poise.goals import Orient
-from poise.kinematics.carriers import find_root
-from poise.motion import Contact, Contacts, retarget
-from poise.motion.clips.lock import list_goals, lock_places, measure_pull
-from poise.motion.clips.lock_options import LockOptions
+from poise.motion import Contacts, retarget
 from poise.motion.clips.whole_clip import ClipGoal
 from poise.motion.retargeting.arms import branches
-from poise.motion.retargeting.arms.branch_joiner import bridge_jumps
 from poise.motion.retargeting.arms.branches import approach_directions, choose_answers, find_arms
 from poise.motion.retargeting.arms.hinges import limit_path, limit_speed
 from poise.motion.retargeting.goal_targets import keep_directions
@@ -53,24 +45,6 @@ def test_a_kick_does_not_jump_from_one_branch_to_the_other(machine, seed):
         assert np.linalg.norm(away, axis=1).max() < 0.1
 
 
-def test_a_frame_that_contacts_push_into_another_branch_is_bridged():
-    model = poise.load("humanoid")
-    free = Motion(model, np.tile(model.rest, (40, 1)), 30.0)
-    knee = model.joint("knee_l").q.start
-    pushed = np.array(free.q)
-    pushed[:, knee] += np.linspace(0.0, 0.4, 40)
-    smooth = pushed.copy()
-    pushed[20, knee] += 1.5
-    root = find_root(model, "pelvis")
-    found = bridge_jumps(Motion(model, pushed, 30.0), free, root)
-    assert found is not None
-    bridged, jump = found
-    assert jump == pytest.approx(1.5, abs=0.02)
-    assert np.abs(bridged - smooth).max() < 1e-9
-    assert bridge_jumps(Motion(model, smooth, 30.0), free, root) is None
-    assert bridge_jumps(Motion(model, pushed, 30.0), Motion(model, pushed, 30.0), root) is None
-
-
 def test_a_leg_that_sits_to_the_side_keeps_its_directions(monkeypatch):
     """Solved from the rest pose alone, thigh and shin of the robot end 60 degrees off."""
     model, share = walkers.make_character(), np.clip(np.linspace(0.0, 2.0, 60), 0.0, 1.0)
@@ -102,24 +76,6 @@ def test_directions_of_the_free_motion_are_kept_not_those_of_the_source():
     (kept,) = keep_directions(clip, [wanted], 2.0)
     assert kept.targets is not None
     assert np.abs(kept.targets[:, :9] - turns.reshape(-1, 9)).max() < 1e-12
-
-
-def test_a_body_far_from_its_contacts_comes_nearer_before_they_are_held(monkeypatch):
-    clip = fall(depth=0.0)
-    up, last = clip.model.up_direction, len(clip)
-    clip = move_root(clip, np.tile(0.25 * up, (last, 1)))
-    place = clip.positions("heel_l")[-12:].mean(axis=0) - 0.25 * up
-    ledger = Contacts((Contact("heel_l", last - 12, last, place=tuple(place)),), last, clip.fps, 0.0)
-    options = LockOptions(1.0, None, (), None, approach=True)
-    near = Motion(clip.model, options.solve_softly(clip, list_goals(clip, ledger)), clip.fps)
-    assert 0.01 < measure_pull(near, ledger) < 0.5 * measure_pull(clip, ledger)
-    came = []
-    monkeypatch.setattr(LockOptions, "solve_softly", lambda *_: came.append(1) or near.q)
-    lock_places(clip, ledger, options)
-    assert len(came) == 1
-    lock_places(clip, ledger, replace(options, approach=False))
-    lock_places(near, ledger, options)
-    assert len(came) == 1, "neither without being asked, nor from nearby"
 
 
 MOST_STEP = 0.5  # rad per frame at 30 frames per second

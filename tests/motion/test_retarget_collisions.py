@@ -16,10 +16,10 @@ from poise.limits.near_pairs import find_near_pairs
 from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import Box, Shape
 from poise.motion import quality, retarget
-from poise.motion.clips import clear_lock
 from poise.motion.clips.faults import find_self_curve
 from poise.motion.clips.result import Track
 from poise.motion.contact.ledger import Contacts
+from poise.motion.problem import members
 from poise.motion.retargeting.result import describe_collisions
 from poise.spatial import Transform
 from walks import make_walk
@@ -85,7 +85,7 @@ def test_pairs_that_stay_far_apart_are_left_out():
 
 def test_a_pair_that_meets_only_after_the_lock_is_found(monkeypatch):
     """With no margin, the first round knows only the pairs that overlap already."""
-    monkeypatch.setattr(clear_lock, "NEAR_SHARE", 0.0)
+    monkeypatch.setattr(members, "NEAR_SHARE", 0.0)
     kept = retarget(fold(make_walk(16), 1.0), poise.load("humanoid", scale=0.6), limits=[Clearance()])
     assert kept.quality.collision_max < 1e-3
     assert kept.track.limits == (Clearance(),)

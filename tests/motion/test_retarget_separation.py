@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,19 +12,17 @@ from poise import Motion
 from poise.goals import Reach
 from poise.limits import Clearance, Speed
 from poise.limits.convex_parts import Overlaps, find_convex_parts
-from poise.limits.support_points import PointClearance
 from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import Box, Capsule, Shape
 from poise.motion import Retargeter, retarget
 from poise.motion.clips.collisions import find_collisions
 from poise.motion.clips.whole_clip import solve_whole
-from poise.motion.contact.cuts import find_cuts
-from poise.motion.contact.ledger import Contact, Contacts
-from poise.motion.problem import planes
-from poise.motion.problem.planes import list_plane_goals
-from poise.motion.retargeting.result import prepare
-from poise.motion.retargeting.separation import limb_correction
-from poise.spatial import Rotation, Transform
+from poise.motion.contact.ledger import Contacts
+from poise.motion.problem import clip_problem
+from poise.motion.problem.members import ContactPlaces, PartsApart
+from poise.motion.problem.planes import cut_planes, find_plane_goals
+from poise.motion.retargeting import offline
+from poise.spatial import Transform
 from walks import make_walk
 
 FRAMES = 60
@@ -76,7 +73,7 @@ def test_frames_far_from_a_collision_stay_as_they_are(robot: poise.Model, clip: 
     assert found is not None
     deep = np.flatnonzero(found.depths > 1e-3)
     changed = np.flatnonzero(np.abs(free - kept).max(axis=1) > 0.0)
-    reach = round(limb_correction.SPREAD_S * clip.fps) + 1
+    reach = round(clip_problem.SPREAD_S * clip.fps) + 1
     assert len(changed)
     assert changed.min() >= deep.min() - reach
     assert changed.max() <= deep.max() + reach
@@ -106,7 +103,7 @@ def test_a_clearance_among_the_limits_replaces_it(
     def fail(_: object) -> None:
         raise AssertionError("not called")
 
-    monkeypatch.setattr(limb_correction, "find_convex_parts", fail)
+    monkeypatch.setattr(offline, "find_convex_parts", fail)
     retarget(clip[:4], robot, limits=[Clearance()])
     assert Retargeter(clip.model, robot, limits=[Clearance()]).separation is None
     assert Retargeter(clip.model, robot, clearance=False).separation is None
@@ -171,17 +168,6 @@ def test_a_correction_does_not_spread_over_a_cut(robot: poise.Model, clip: Motio
     assert np.abs(kept[15:] - free[15:]).max() > 0.05
 
 
-def test_a_body_that_only_turns_in_one_frame_keeps_its_posture(clip: Motion) -> None:
-    q, joints = np.array(clip.q), ["shoulder_l", "shoulder_r"]
-    q[30:, 0] += 5.0
-    assert find_cuts(Motion(clip.model, q, clip.fps)) == [30]
-    assert limb_correction.find_posture_cuts(Motion(clip.model, q, clip.fps), joints) == []
-    raised = np.zeros(clip.model.nv)
-    raised[clip.model.joint("shoulder_r").v] = (0.0, 0.0, -1.5)
-    q[30:] = clip.model.integrate(q[30:], raised)
-    assert limb_correction.find_posture_cuts(Motion(clip.model, q, clip.fps), joints) == [30]
-
-
 def make_meetings(frames: int) -> Overlaps:
     """Meetings of the first pair for one of every four frames, at seven places of its first part."""
     pose = np.arange(0, frames, 4)
@@ -193,27 +179,29 @@ def make_meetings(frames: int) -> Overlaps:
     return Overlaps(rows)
 
 
-@pytest.mark.parametrize("frames", [40, 400])
-def test_a_pair_has_few_goals_however_often_it_meets(robot: poise.Model, frames: int) -> None:
+def test_the_goals_of_a_pair_are_as_many_as_its_points_however_often_it_meets(robot: poise.Model) -> None:
     parts = find_convex_parts(robot)
     assert parts is not None
-    goals = list_plane_goals(parts, make_meetings(frames), range(frames), 50.0)
-    assert len(goals) <= planes.MOST_POINTS
-    used = np.sum([goal.weights > 0.0 for goal in goals], axis=0)
-    np.testing.assert_array_equal(used, np.arange(frames) % 4 == 0)
+    goals = find_plane_goals(parts, make_meetings(400))
+    assert len(goals) == 7
+    for frames in (range(400), range(100, 140)):
+        cut = cut_planes(goals, frames, np.full(len(frames), 50.0))
+        used = np.sum([goal.weights > 0.0 for goal in cut], axis=0)
+        np.testing.assert_array_equal(used, np.array(frames) % 4 == 0)
+    assert cut_planes(goals, range(101, 104), np.ones(3)) == []
 
 
 @pytest.mark.parametrize("fps", [60.0, 120.0])
 def test_a_collision_of_one_frame_is_corrected_at_every_rate(robot: poise.Model, fps: float) -> None:
     part = np.zeros(41)
     part[21] = 1.0
-    clip = Motion(poise.load("humanoid"), fold_left_arm(0.0 * part).q, fps)
-    carrying = prepare(clip.model, robot, None, "auto", None)
     hit = Motion(robot, fold_left_arm(part).q, fps)
-    ledger = Contacts((), len(clip), fps)
-    kept = limb_correction.correct_limbs(hit, carrying, ledger, (), 1.0)
+    parts = find_convex_parts(robot)
+    assert parts is not None
+    apart, nothing = PartsApart(parts, fps, ()), Contacts((), len(hit), fps, None)
+    kept = clip_problem.ClipProblem(hit, ContactPlaces(hit, nothing), [apart], [], (), 1.0, None).solve()
     assert measure_depths(hit)[21] > 0.02
-    assert measure_depths(kept).max() < 0.005
+    assert measure_depths(kept.motion).max() < 0.005
 
 
 def test_long_collisions_are_solved_in_windows(robot: poise.Model, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,90 +209,16 @@ def test_long_collisions_are_solved_in_windows(robot: poise.Model, monkeypatch: 
     lengths, solve = list[int](), solve_whole
 
     def note(window: Motion, *args: Any, **named: Any) -> Any:
-        lengths.append(len(window))
+        lengths.append(len(window) * ("steady" in named and named["frozen"].any()))
         return solve(window, *args, **named)
 
-    monkeypatch.setattr(limb_correction, "solve_whole", note)
+    monkeypatch.setattr(clip_problem, "solve_whole", note)
     whole = retarget(clip, robot, touch=False).motion
     longest = max(lengths)
     lengths.clear()
-    monkeypatch.setattr(limb_correction, "MOST_FRAMES", 1)
+    monkeypatch.setattr(clip_problem, "MOST_FRAMES", 1)
     kept = retarget(clip, robot, touch=False).motion
     assert max(lengths) < 0.6 * longest
     assert measure_depths(kept).max() < 0.005
     jolts = [np.abs(np.diff(robot.difference(m.q[:-1], m.q[1:]), axis=0)).max() for m in (whole, kept)]
     assert jolts[1] < 1.5 * jolts[0]
-
-
-def test_a_window_that_fails_does_not_end_the_others(robot: poise.Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    part = np.zeros(80)
-    part[10:26] = part[54:70] = np.sin(np.linspace(0.0, np.pi, 16)) ** 2
-    clip, solve = fold_left_arm(part), limb_correction.LimbCorrection.solve_window
-    free = retarget(clip, robot, clearance=False, touch=False).motion
-
-    def fail(self: Any, q: np.ndarray, at: slice, frozen: np.ndarray) -> np.ndarray:
-        if at.start > 40:
-            return np.asarray(solve(self, q, at, frozen))
-        return np.where(frozen[:, None], q[at], free.q[measure_depths(free).argmax()])
-
-    monkeypatch.setattr(limb_correction.LimbCorrection, "solve_window", fail)
-    kept = retarget(clip, robot, touch=False).motion
-    np.testing.assert_array_equal(kept.q[:40], free.q[:40])
-    assert measure_depths(free)[40:].max() > 0.02
-    assert measure_depths(kept)[40:].max() < 0.005
-
-
-@pytest.mark.parametrize("fault", ["limit", "contact", "jump", "floor"])
-def test_a_window_with_a_fault_is_left_as_it_is(
-    robot: poise.Model, clip: Motion, fault: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    solve, part = solve_whole, clip[15:45]
-    named: dict[str, Any] = {"limits": [Speed(12.0)]} if fault == "limit" else {}
-    track = retarget(part, robot, clearance=False, touch=False, **named).track
-    carrying = prepare(part.model, robot, None, "auto", None)
-    ledger = track.contacts
-    if fault == "contact":
-        hand = Contact("hand_r", 5, 25, name="palm_r")
-        ledger = replace(ledger, intervals=(*ledger, hand))
-
-    def break_it(*args: Any, **settings: Any) -> Any:
-        answer = solve(*args, **settings)
-        if fault == "contact":
-            return replace(answer, errors=answer.errors + 1e-3)
-        move, middle = np.zeros(robot.nv), len(answer.q) // 2
-        if fault == "floor":
-            answer.q[:, 1] -= 2.0
-        move[robot.joint("shoulder_r").v.start] = {"limit": 0.6, "jump": 2.0, "floor": 0.0}[fault]
-        answer.q[middle] = robot.integrate(answer.q[middle], move)
-        return answer
-
-    limits = named.get("limits", ())
-    good = limb_correction.correct_limbs(track.motion, carrying, ledger, limits, 1.0)
-    monkeypatch.setattr(limb_correction, "solve_whole", break_it)
-    bad = limb_correction.correct_limbs(track.motion, carrying, ledger, limits, 1.0)
-    assert np.abs(good.q - track.motion.q).max() > 0.01
-    np.testing.assert_array_equal(bad.q, track.motion.q)
-
-
-def test_feet_are_as_thick_as_their_shapes_above_the_floor() -> None:
-    body = poise.load("humanoid")
-    boxes = [
-        Shape(f"foot_{side}", Box((0.08, 0.1, 0.2)), Transform(None, (0.0, 0.03, 0.0)), "collision") for side in "lr"
-    ]
-    robot = with_shapes(body, boxes)
-    legs = [joint.name for side in "lr" for joint in robot.joints_above(f"foot_{side}")]
-    q = np.array(robot.rest)  # the body lies, so that the upper sides of its feet are near the floor
-    q[:7] = (0.0, 0.1, 0.0, *Rotation.from_axis_angle((1.0, 0.0, 0.0), 0.5 * np.pi).wxyz)
-    (limit,) = limb_correction.list_floor(Motion(robot, q[None], 30.0), legs, 1.0)
-    assert isinstance(limit, PointClearance)
-    radii = [p.radius for p in limit.points if p.frame.startswith("foot")]
-    assert radii == pytest.approx([0.0] * len(radii), abs=1e-12)
-    assert radii
-
-
-def test_stairs_below_the_floor_say_nothing_of_it(clip: Motion) -> None:
-    foot = Contact("foot_l", 0, 9, place=(0.0, -0.3, 0.0), name="heel_l")
-    ledger = Contacts((foot,), len(clip), clip.fps, 0.0)
-    assert not limb_correction.has_level_floor(clip, ledger, 1.0)
-    assert limb_correction.has_level_floor(clip, replace(ledger, intervals=()), 1.0)
-    assert not limb_correction.has_level_floor(clip, replace(ledger, intervals=(), floor=None), 1.0)

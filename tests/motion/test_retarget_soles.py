@@ -109,7 +109,7 @@ def test_a_sole_that_is_not_flat_stands_on_its_lowest_corners(nods, mode):
     assert len(carried.contacts) > 4
     assert not carried.track.released
     assert heights.min() > -1e-5
-    assert np.median(heights.min(axis=0)) < 1e-3
+    assert np.median(heights.min(axis=0)) < 1.5e-3  # a foot leans by other angles while it stands
     assert carried.quality.sink_max < 0.05
 
 

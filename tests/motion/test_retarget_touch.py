@@ -80,7 +80,9 @@ def test_hands_that_overlap_in_the_source_do_not_in_the_result():
     without, kept = retarget(clip, body, touch=False), retarget(clip, body)
     touching = kept.touches[0].touching
     assert np.abs(measure_pair(without, ("hand_l", "hand_r"))[touching]).max() > 0.03
-    assert np.abs(measure_pair(kept, ("hand_l", "hand_r"))[touching]).max() < 0.012
+    gaps = np.abs(measure_pair(kept, ("hand_l", "hand_r"))[touching])
+    assert gaps.max() < 0.015  # in the first and last frame of the touch
+    assert gaps[1:-1].max() < 0.005
 
 
 def test_gaps_are_measured_often_enough_at_a_high_frame_rate():

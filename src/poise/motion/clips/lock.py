@@ -31,7 +31,7 @@ from poise.motion.contact.detector import contacts as find_contacts
 from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import Contact, Contacts, Place, find_kind, flag_contact
 from poise.motion.contact.sole_places import MAX_PLACE_SHIFT, TiltedSoles, fit_places, measure_shift
-from poise.motion.contact.soles import measure_giant, measure_size
+from poise.motion.contact.soles import measure_giant
 from poise.motion.contact.standing_heights import find_heights_below, list_swinging
 
 __all__ = ["lock", "lock_places"]
@@ -41,7 +41,6 @@ SHIFT_ROUNDS = 3  # rounds in which places move to the mean of the body's points
 FIND_ROUNDS = 2  # rounds in which contacts are found that show only after others are held
 RELEASE_ROUNDS = 3  # rounds in which contacts that do not hold are released
 FLOOR_DISTANCE = 0.05  # m: points that stay farther above the floor cannot sink into it
-FAR_PLACE = 0.1  # m, of a body of 1.75 m: the body is moved nearer to places farther away before it is held there
 EXACT_HOLD = 1e-9  # m: a place held to within this distance is not moved
 SAME_PLACE = 1e-7  # m: smaller changes of a place are ignored
 MOST_RELEASE_ERROR = 2e-3  # m: contacts with a smaller error are reported but stay held
@@ -115,11 +114,9 @@ def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track
     Contacts that miss by less than `MOST_RELEASE_ERROR` are reported but stay held, also while others are released: a
     point that is free for one frame jumps.
     """
-    released: list[Released] = []
-    q = options.start
-    tipping = TiltedSoles(clip.model, ledger) if options.tips else None
+    released, q = list[Released](), clip.q
     for left in reversed(range(RELEASE_ROUNDS)):
-        ledger, q, errors, broken = shift_places(clip, ledger, q, options, tipping)
+        ledger, q, errors, broken = shift_places(clip, ledger, q, options)
         far = max((errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger), default=0.0)
         last = not left or far <= MOST_RELEASE_ERROR * options.size
         most = HOLD_ERROR if last else MOST_RELEASE_ERROR
@@ -128,7 +125,6 @@ def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track
         ledger = replace(ledger, intervals=tuple(kept))
         if last:
             break
-    assert q is not None
     names = {contact.name: errors.get((contact.frame, contact.point)) for contact in ledger}
     flags = {name: flag_contact(ledger, name) for name in names}
     return Track(
@@ -145,7 +141,7 @@ def hold_contacts(clip: Motion, ledger: Contacts, options: LockOptions) -> Track
 
 
 def shift_places(
-    clip: Motion, ledger: Contacts, start: Floats | None, options: LockOptions, tipping: TiltedSoles | None = None
+    clip: Motion, ledger: Contacts, q: Floats, options: LockOptions
 ) -> tuple[Contacts, Floats, dict[Key, Floats], NDArray[np.bool_]]:
     """Return the contacts at places that the body can hold together, the solved clip, and the remaining errors.
 
@@ -154,49 +150,31 @@ def shift_places(
     The places of the heel and toe of one foot must fit each other: if they do not, each moves to the mean place of its
     point in the solved clip.
     """
-    q = clip.q if start is None else start
     errors: dict[Key, Floats] = {}
     broken, before, timed = np.zeros(len(clip), dtype=bool), np.inf, bool(part_limits(options.limits)[1])
-    tips = tipping is not None and bool(tipping.edges)
-    if tipping is not None and tips:
-        ledger = fit_places(clip, tipping.raise_places(Motion(clip.model, q, clip.fps), ledger))
     exact = options.size * (0.5 * HOLD_ERROR if options.limits else EXACT_HOLD)
     for round_ in range(SHIFT_ROUNDS):
-        goals = list_goals(clip, ledger, tipping, options.size)
-        if not goals and not options.limits and not options.extra:
+        goals = list_goals(clip, ledger, None, options.size)
+        if not goals and not options.limits:
             return ledger, q, {}, broken
-        if (
-            start is None
-            and not round_
-            and options.approach
-            and measure_pull(clip, ledger) > FAR_PLACE * measure_size(clip)
-        ):
-            q = options.solve_softly(clip, goals)
         answer = options.solve(clip, goals, q)
         q, broken = answer.q, answer.broken
         keys = list_keys(ledger)
         errors = {key: answer.errors[:, i] for i, key in enumerate(keys)}
         off = [errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger]
         far = max(off, default=0.0)
-        if round_ + 1 == SHIFT_ROUNDS or (not tips and far <= exact) or (timed and far > 0.5 * before):
+        if round_ + 1 == SHIFT_ROUNDS or far <= exact or (timed and far > 0.5 * before):
             break
         before = far
         moved = Motion(clip.model, q, clip.fps)
-        raised = ledger if tipping is None else tipping.raise_places(moved, ledger)
         shifted = tuple(
-            c if far <= EXACT_HOLD * options.size else recentre(moved, c) for c, far in zip(raised, off, strict=True)
+            c if far <= EXACT_HOLD * options.size else recentre(moved, c) for c, far in zip(ledger, off, strict=True)
         )
         fitted = fit_places(clip, replace(ledger, intervals=shifted))
         if measure_shift(ledger, fitted) <= SAME_PLACE * options.size:
             break
         ledger = fitted
     return ledger, q, errors, broken
-
-
-def measure_pull(clip: Motion, ledger: Contacts) -> float:
-    """Return the largest distance of a point of a clip from the place of its contact [m]."""
-    away = [clip[c.start : c.end].positions(c.frame, c.point) - c.place for c in ledger if c.place is not None]
-    return max((float(np.linalg.norm(each, axis=1).max(initial=0.0)) for each in away), default=0.0)
 
 
 def recentre(moved: Motion, contact: Contact) -> Contact:

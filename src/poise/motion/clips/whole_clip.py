@@ -80,12 +80,14 @@ class ClipAnswer:
         q: Configurations, (frames, nq).
         errors: By goal [m] and [rad], (frames, goals, 2).
         systems: The number of linear systems solved for a window, the maximum over windows.
+        lengths: The last step of each frame [rad, lengths of the body], (frames,).
         broken: The frames in which a limit could not be kept, (frames,).
     """
 
     q: Floats
     errors: Floats
     systems: int
+    lengths: Floats
     broken: NDArray[np.bool_]
 
 
@@ -145,11 +147,13 @@ def solve_whole(
     q = np.array(guide.q if start is None else start)
     still = np.zeros(len(guide), dtype=bool) if frozen is None else frozen
     errors, gaps, most = kernel.make_room(len(guide))
+    lengths = np.zeros(len(guide))
     for a, b, solved in cut_windows(len(guide), cuts):
         fixed = still[a:b].copy()
         fixed[:solved] = True
-        q[a:b], errors[a:b], gaps[a:b], count = kernel.solve(q[a:b], a, b, fixed, kernel.steps)
-        most = max(most, count)
+        found = kernel.solve(q[a:b], a, b, fixed, kernel.steps)
+        q[a:b], errors[a:b], gaps[a:b], lengths[a:b] = found.q, found.errors, found.gaps, found.lengths
+        most = max(most, found.systems)
         if progress is not None:
             progress(b, len(guide))
     if find_broken(guide.model, q, gaps, kernel.rates).any():
@@ -157,9 +161,10 @@ def solve_whole(
         q, changed = repair(q, gaps, repairer, kernel.rates, still)
         for a, b, _ in cut_windows(len(guide), cuts):
             if changed[a:b].any():
-                _, errors[a:b], gaps[a:b], _ = kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0)
+                found = kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0)
+                errors[a:b], gaps[a:b] = found.errors, found.gaps
     broken = find_broken(guide.model, q, np.where(gaps < -ROUNDING, gaps, 0.0), kernel.rates)
-    return ClipAnswer(q, errors[:, kernel.order], most, broken)
+    return ClipAnswer(q, errors[:, kernel.order], most, lengths, broken)
 
 
 class Kernel:
@@ -204,10 +209,8 @@ class Kernel:
         """Return arrays for errors and gaps, and a count of 0."""
         return np.zeros((frames, len(self.hard), 2)), np.zeros(frames), 0
 
-    def solve(
-        self, q: Floats, a: int, b: int, fixed: NDArray[np.bool_], steps: int
-    ) -> tuple[Floats, Floats, Floats, int]:
-        """Solve frames a to b in at most `steps` steps; return them, their errors, smallest gaps and linear systems."""
+    def solve(self, q: Floats, a: int, b: int, fixed: NDArray[np.bool_], steps: int) -> core.ClipSolution:
+        """Solve frames a to b in at most `steps` steps."""
         problem = core.ClipProblem(
             guide=self.guide[a:b],
             targets=self.targets[a:b],
@@ -222,8 +225,7 @@ class Kernel:
             rest=self.rest,
             **({} if self.steady is None else {**vars(self.steady), "damping": self.steady.damping[a:b]}),
         )
-        out = problem.solve(self.solver.problem, q)
-        return out.q, out.errors, out.gaps, out.systems
+        return problem.solve(self.solver.problem, q)
 
 
 def convert_path(model: Model, goal: Goal, path: Floats) -> Floats:

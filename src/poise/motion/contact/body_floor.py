@@ -29,6 +29,7 @@ from poise.motion.contact.curves import spread_peaks
 __all__ = [
     "FOUR_SIDES",
     "NEAR_FLOOR_M",
+    "SOLE_SLACK",
     "BodyHeights",
     "StreamFloor",
     "find_lift",
@@ -82,12 +83,12 @@ class BodyHeights:
         return max(0.0, float(self.depths.max()))
 
 
-def measure_heights(clip: Motion, floor: float = 0.0, *, soles: bool = False) -> BodyHeights | None:
+def measure_heights(clip: Motion, floor: float = 0.0, *, soles: bool = False, slack: float = 0.0) -> BodyHeights | None:
     """Measure the heights of all parts of a body above a floor [m]; None if nothing has a size.
 
-    Soles are left out, unless `soles` is given.
+    Soles are left out, unless `soles` is given; their points are raised by `slack`, relative to the body's length.
     """
-    parts = (*list_body_points(clip.model), *(list_slack_soles(clip.model, 0.0) if soles else ()))
+    parts = (*list_body_points(clip.model), *(list_slack_soles(clip.model, slack * clip.model.length) if soles else ()))
     if not parts or not len(clip):
         return None
     lowest = np.stack([heights.min(axis=1) for heights in place_points(clip, parts)], axis=1)

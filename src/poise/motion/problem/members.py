@@ -10,17 +10,19 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.arrays import Floats
 from poise.kinematics import Motion
 from poise.limits import Clearance, Limit
 from poise.limits.convex_parts import ConvexParts, Overlaps, Ways
 from poise.limits.near_pairs import find_near_pairs, reduce_pairs
+from poise.limits.support_points import PointClearance
 from poise.motion.clips.lock import EXACT_HOLD, fill_places, list_goals, list_keys, part_held, recentre
 from poise.motion.clips.result import Released
 from poise.motion.clips.whole_clip import ClipGoal
-from poise.motion.contact.body_floor import make_floor_limits, measure_heights
-from poise.motion.contact.ledger import Contacts, Place
+from poise.motion.contact.body_floor import SOLE_SLACK, make_floor_limits, measure_heights
+from poise.motion.contact.ledger import Contact, Contacts, Place
 from poise.motion.contact.sole_places import TiltedSoles, fit_places
 from poise.motion.contact.soles import measure_giant, measure_size
 from poise.motion.problem.near_parts import (
@@ -32,17 +34,18 @@ from poise.motion.problem.near_parts import (
     flag_around,
     measure_near,
 )
-from poise.motion.problem.planes import list_plane_goals
+from poise.motion.problem.planes import PlaneGoal, cut_planes, find_plane_goals
 
 __all__ = ["CapsulesApart", "ContactPlaces", "FloorBelow", "Member", "PartsApart", "TouchKept"]
 
 # lengths are for a body of 1.75 m
 SINK_M = 1e-3  # depth in the floor that is corrected
-SAME_PLACE_M = 5e-6  # distance of a point from its place that is left: half of what holds
+MISPLACED_M = 1e-4  # distance of a point from its place that rounds correct: smaller ones are corrected at the end,
+SAME_PLACE_M = 5e-6  # unless they are half of what holds
 TIP_ROUNDS = 3  # in which places rise so that no corner of a tilted sole is below the floor
 DEPTH_COST = 6.0  # of an overlap, relative to the distance of a hand from where it touches,
 PLACE_COST, FLOOR_COST = 600.0, 3000.0  # and of a missed place and a depth in the floor, before which places give way
-KEPT_ROUNDS = 3  # of planes: a part that turns is held by those of several rounds
+KEPT_ROUNDS = 2  # of planes: a part that turns is held by those of several rounds
 PLANE_WEIGHT = 100.0  # of a plane [1 / L], relative to a direction of a bone;
 GROWTH, MOST_GROWTH = 1.5, 30.0  # its factor after every round in which parts still overlap, and the largest one
 NEAR_SHARE, TOUCH_M = 0.02, 1e-6  # of the body's length: gap of capsules to keep apart; m: an overlap by rounding
@@ -55,19 +58,24 @@ class Member(Protocol):
     Attributes:
         waits: Whether the first round, which may move a body far, leaves it out.
         wish: Whether it is kept as well as the others allow.
+        of_limbs: Whether limbs alone can keep it.
     """
 
     waits: bool
     wish: bool
+    of_limbs: bool
 
     def update(self, moved: Motion, solved: Flags) -> Floats:
         """Linearise about a motion, of which some frames are new; return its violation, (frames,) [m]; 0 if kept."""
 
+    def accept(self, frames: Flags) -> None:
+        """Use the last linearisation in these frames."""
+
     def list_goals(self, at: slice) -> list[ClipGoal]:
         """List the goals of some frames."""
 
-    def list_limits(self) -> tuple[Limit, ...]:
-        """Return the limits of all frames."""
+    def list_limits(self, joints: Sequence[str] | None) -> tuple[Limit, ...]:
+        """Return the limits of all frames, if only some joints move."""
 
 
 class ContactPlaces:
@@ -77,19 +85,20 @@ class ContactPlaces:
         ledger: The contacts, with places.
     """
 
-    waits = wish = False
+    waits = wish = of_limbs = False
 
     def __init__(self, free: Motion, ledger: Contacts) -> None:
         self.free, self.size = free, measure_giant(free)
         self.ledger = fit_places(free, fill_places(free, ledger))
         self.tipping, self.rounds, self.before = TiltedSoles(free.model, self.ledger), 0, self.ledger
         self.every = np.ones(len(free), dtype=bool)
-        self.goals: list[ClipGoal] = []
+        self.goals = list[ClipGoal]()
+        self.listed: tuple[Contact, ...] | None = None  # the contacts of the goals
 
     def settle(self, moved: Motion) -> Floats:
         """Move the places that cannot be held; return the violation of the new ones, (frames,) [m]."""
         most, self.before = EXACT_HOLD * self.size, self.ledger
-        if self.goals:
+        if self.rounds:
             far = self.measure(moved)
             held = [far[c.frame, c.point][c.start : c.end].max() <= most for c in self.ledger]
             shifted = (c if holds else recentre(moved, c) for c, holds in zip(self.ledger, held, strict=True))
@@ -97,12 +106,14 @@ class ContactPlaces:
         if self.tipping.edges and self.rounds < TIP_ROUNDS:
             self.ledger = self.tipping.raise_places(moved, self.ledger)
         self.ledger, self.rounds = fit_places(self.free, self.ledger), self.rounds + 1
-        self.goals = list_goals(self.free, self.ledger, self.tipping, self.size)
         return self.update(moved, self.every)
 
     def list_contact_goals(self) -> list[ClipGoal]:
         """List the goals of all frames, for the places as they are."""
-        return list_goals(self.free, self.ledger, self.tipping, self.size)
+        if self.listed != self.ledger.intervals:
+            self.goals = list_goals(self.free, self.ledger, self.tipping, self.size)
+            self.listed = self.ledger.intervals
+        return self.goals
 
     def restore(self, rejected: Flags) -> None:
         """Restore the places before `settle` of contacts in frames whose solution was rejected."""
@@ -111,17 +122,27 @@ class ContactPlaces:
         self.ledger = replace(self.ledger, intervals=kept)
 
     def update(self, moved: Motion, solved: Flags) -> Floats:
+        """Return the cost of the point farthest from its place, (frames,) [m]."""
+        out = self.measure_farthest(moved)
+        return PLACE_COST * np.where(out > MISPLACED_M * self.size, out, 0.0)
+
+    def flag_missed(self, moved: Motion) -> Flags:
+        """Flag the frames with a point that does not hold exactly."""
+        out: Flags = self.measure_farthest(moved) > SAME_PLACE_M * self.size
+        return out
+
+    def measure_farthest(self, moved: Motion) -> Floats:
         """Return the distance of the farthest point from its place, (frames,) [m]."""
-        out = np.max([np.zeros(len(moved)), *self.measure(moved).values()], axis=0)
-        return PLACE_COST * np.where(out > SAME_PLACE_M * self.size, out, 0.0)
+        out: Floats = np.max([np.zeros(len(moved)), *self.measure(moved).values()], axis=0)
+        return out
 
     def measure(self, moved: Motion) -> dict[tuple[str, Place], Floats]:
         """Return the distance of each point from its place, by frame and point, (frames,) [m]; 0 without contact."""
         out = {key: np.zeros(len(moved)) for key in list_keys(self.ledger)}
+        paths = {key: moved.positions(*key) for key in out}
         for contact in self.ledger:
-            at = slice(contact.start, contact.end)
-            path = moved[at].positions(contact.frame, contact.point)
-            out[contact.frame, contact.point][at] = np.linalg.norm(path - np.array(contact.place), axis=1)
+            key, at = (contact.frame, contact.point), slice(contact.start, contact.end)
+            out[key][at] = np.linalg.norm(paths[key][at] - np.array(contact.place), axis=1)
         return out
 
     def release(self, moved: Motion, limits: Sequence[Limit], most: float) -> list[Released]:
@@ -131,11 +152,14 @@ class ContactPlaces:
         self.ledger = replace(self.ledger, intervals=tuple(kept))
         return gone
 
+    def accept(self, frames: Flags) -> None:
+        """Do nothing: all frames have the last linearisation."""
+
     def list_goals(self, at: slice) -> list[ClipGoal]:
         """List the goals of standing points, and those of other points of the soles above the floor."""
-        return cut_goals(self.goals, at)
+        return cut_goals(self.list_contact_goals(), at)
 
-    def list_limits(self) -> tuple[Limit, ...]:
+    def list_limits(self, joints: Sequence[str] | None) -> tuple[Limit, ...]:
         """Return none."""
         return ()
 
@@ -143,14 +167,14 @@ class ContactPlaces:
 class FloorBelow:
     """The whole body above a floor at height 0."""
 
-    waits = wish = False
+    waits = wish = of_limbs = False
 
     def __init__(self, free: Motion) -> None:
         self.free, self.size, self.limits, self.held = free, measure_size(free), tuple[Limit, ...](), False
 
     def update(self, moved: Motion, solved: Flags) -> Floats:
         """Find the parts near the floor; return the depth of the deepest, (frames,) [m]."""
-        found = measure_heights(moved)
+        found = measure_heights(moved, soles=True, slack=SOLE_SLACK)
         if found is None:
             return np.zeros(len(moved))
         deep = np.maximum(found.depths - SINK_M * self.size, 0.0)
@@ -161,13 +185,23 @@ class FloorBelow:
         self.held = True
         return FLOOR_COST * deep
 
+    def accept(self, frames: Flags) -> None:
+        """Do nothing: all frames have the last linearisation."""
+
     def list_goals(self, at: slice) -> list[ClipGoal]:
         """Return none."""
         return []
 
-    def list_limits(self) -> tuple[Limit, ...]:
-        """Return the limit on the points near the floor."""
-        return self.limits
+    def list_limits(self, joints: Sequence[str] | None) -> tuple[Limit, ...]:
+        """Return the limit on the points near the floor that the joints move."""
+        if joints is None:
+            return self.limits
+        names, model, out = set(joints), self.free.model, list[Limit]()
+        for limit in self.limits:
+            assert isinstance(limit, PointClearance)
+            own = [p for p in limit.points if any(joint.name in names for joint in model.joints_above(p.frame))]
+            out += [replace(limit, points=tuple(own))] if own else []
+        return tuple(out)
 
 
 class PartsApart:
@@ -179,36 +213,43 @@ class PartsApart:
     waits, wish = True, False
 
     def __init__(self, parts: ConvexParts, fps: float, cuts: Sequence[int], name: str = "") -> None:
-        self.name = name
+        self.name, self.of_limbs = name, not name
         self.parts, self.cuts = parts, tuple(cuts)
-        self.reach, self.rounds = round(GROWTH_S * fps), list[tuple[int, Overlaps]]()
-        self.ways, self.growth = Ways(), np.zeros(0)
+        self.reach, self.count = round(GROWTH_S * fps), 0
+        self.rounds = list[tuple[NDArray[np.intp], list[PlaneGoal]]]()  # the age of every frame then, and its planes
+        self.ways, self.found = Ways(), Overlaps(np.zeros(0))
+        self.growth, self.deep, self.age = np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.intp)
 
     def update(self, moved: Motion, solved: Flags) -> Floats:
-        """Find the planes between near parts; return the sum of overlaps, (frames,) [m]."""
+        """Find the parts near each other; return the sum of overlaps, (frames,) [m]."""
         size = measure_size(moved)
-        found = measure_near(self.parts, moved.q, solved, NEAR_M * size, self.ways, self.cuts)
+        if not len(self.growth):
+            self.growth, self.age = np.ones(len(moved)), np.zeros(len(moved), dtype=np.intp)
+        self.found = measure_near(self.parts, moved.q, solved, NEAR_M * size, self.ways, self.cuts)
+        rows = self.found.drop_apart(-DEEP_M * size)
+        self.deep = np.bincount(rows.pose, rows.depth, len(moved)).astype(np.float64)
+        return DEPTH_COST * self.deep
+
+    def accept(self, frames: Flags) -> None:
+        """Use the planes between near parts in these frames, together with those of the rounds before."""
+        found = self.found.select(frames[self.found.pose])
         if self.rounds:
             self.ways = self.parts.list_ways(found) | self.ways  # limbs that are on their way out do not turn back
-        self.rounds = [*self.rounds[1 - KEPT_ROUNDS :], (self.rounds[-1][0] + 1 if self.rounds else 0, found)]
-        rows = found.drop_apart(-DEEP_M * size)
-        deep = np.bincount(rows.pose, rows.depth, len(moved)).astype(np.float64)
-        if not len(self.growth):
-            self.growth = np.ones(len(moved))
-        else:
-            grows = flag_around(len(moved), np.flatnonzero(deep), self.reach, self.cuts)
+            grows = flag_around(len(frames), np.flatnonzero(frames & (self.deep > 0.0)), self.reach, self.cuts)
             self.growth[grows] = np.minimum(GROWTH * self.growth[grows], MOST_GROWTH)
-        return DEPTH_COST * deep
+        self.age[frames] += 1
+        self.count += 1
+        planes = find_plane_goals(self.parts, found, f"{self.name}{self.count}")
+        used = [each for each in self.rounds if (frames | (self.age - each[0] < KEPT_ROUNDS)).any()]
+        self.rounds = [*used, (self.age.copy(), planes)]
 
     def list_goals(self, at: slice) -> list[ClipGoal]:
         """List the goals that keep near parts on their sides of planes, those of the last rounds."""
-        frames, out = range(at.start, at.stop), list[ClipGoal]()
-        for round_, rows in self.rounds:
-            found = list_plane_goals(self.parts, rows, frames, PLANE_WEIGHT, f"{self.name}{round_}")
-            out += [replace(goal, weights=goal.weights * self.growth[at]) for goal in found]
-        return out
+        frames, weights = range(at.start, at.stop), PLANE_WEIGHT * self.growth[at]
+        kept = [(weights * (self.age - age < KEPT_ROUNDS)[at], planes) for age, planes in self.rounds]
+        return [goal for weights, planes in kept for goal in cut_planes(planes, frames, weights)]
 
-    def list_limits(self) -> tuple[Limit, ...]:
+    def list_limits(self, joints: Sequence[str] | None) -> tuple[Limit, ...]:
         """Return none."""
         return ()
 
@@ -216,7 +257,7 @@ class PartsApart:
 class CapsulesApart:
     """Limits on the distance between parts of the body, reduced to the pairs that come near each other."""
 
-    waits = wish = False
+    waits = wish = of_limbs = False
 
     def __init__(self, limits: Sequence[Clearance]) -> None:
         self.limits, self.near = tuple(limits), [set[tuple[int, int]]() for _ in limits]
@@ -230,11 +271,14 @@ class CapsulesApart:
             out = np.maximum(out, limit.distance - np.asarray(limit.measure_gap(model, moved.q)))
         return np.where(out > TOUCH_M, out, 0.0)
 
+    def accept(self, frames: Flags) -> None:
+        """Do nothing: all frames have the last linearisation."""
+
     def list_goals(self, at: slice) -> list[ClipGoal]:
         """Return none."""
         return []
 
-    def list_limits(self) -> tuple[Limit, ...]:
+    def list_limits(self, joints: Sequence[str] | None) -> tuple[Limit, ...]:
         """Return the limits on the pairs that came near each other so far."""
         pairs = zip(self.limits, self.near, strict=True)
         return tuple(reduce_pairs(limit, near) for limit, near in pairs if near)
@@ -250,7 +294,7 @@ class Keeper(Protocol):
 class TouchKept:
     """Parts that touch others as in the source."""
 
-    waits = wish = True
+    waits = wish = of_limbs = True
 
     def __init__(self, keeper: Keeper, size: float) -> None:
         self.keeper, self.size, self.goals = keeper, size, list[ClipGoal]()
@@ -260,10 +304,13 @@ class TouchKept:
         self.goals, away = self.keeper.make_goals(moved)
         return np.where(away > MISSED_M * self.size, away, 0.0)
 
+    def accept(self, frames: Flags) -> None:
+        """Do nothing: all frames have the last linearisation."""
+
     def list_goals(self, at: slice) -> list[ClipGoal]:
         """List their goals."""
         return cut_goals(self.goals, at)
 
-    def list_limits(self) -> tuple[Limit, ...]:
+    def list_limits(self, joints: Sequence[str] | None) -> tuple[Limit, ...]:
         """Return none."""
         return ()

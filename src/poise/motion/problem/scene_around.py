@@ -1,5 +1,7 @@
 """The whole body outside a scene, as a member of a clip's problem."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from poise.arrays import Floats
@@ -21,7 +23,7 @@ DEPTH_COST = 3000.0  # of a depth, relative to a place that is missed: as for a 
 class SceneAround:
     """The whole body outside a scene, by planes below its points that are near a surface."""
 
-    waits = wish = False
+    waits = wish = of_limbs = False
 
     def __init__(self, scene: Scene, free: Motion, ledger: Contacts) -> None:
         self.scene, self.ledger, self.size, self.goals = scene, ledger, measure_size(free), list[ClipGoal]()
@@ -31,10 +33,13 @@ class SceneAround:
         self.goals = list_scene_goals(self.scene, moved, self.ledger)
         return DEPTH_COST * np.maximum(measure_depths(self.scene, moved).depths - SINK_M * self.size, 0.0)
 
+    def accept(self, frames: Flags) -> None:
+        """Do nothing: all frames have the last linearisation."""
+
     def list_goals(self, at: slice) -> list[ClipGoal]:
         """List the goals of some frames."""
         return cut_goals(self.goals, at)
 
-    def list_limits(self) -> tuple[Limit, ...]:
+    def list_limits(self, joints: Sequence[str] | None) -> tuple[Limit, ...]:
         """Return none."""
         return ()

@@ -3,40 +3,33 @@
 1. Parts are mapped by the roles of both bodies (`Mapping`), bones by directions, trunks and heads by their own axes,
    hands and feet by the bend axes of limbs: so no rest pose and no offset needs tuning.
 2. The path of the hips, and their height above the soles, is scaled by the ratio of the leg lengths.
-3. All frames are solved at once: every bone of the target has the direction of the source's bone.
-4. If a part other than a foot is below the floor, the hips are lifted and the motion is solved again with the whole
-   body above it (`body_floor`).
-5. Points that stand still in the source stand exactly still in the result (`lock`), with the whole body above the floor
-   if it lies on it or would sink into it, or on the surfaces of a scene if one is given (`lock_in_scene`).
-6. Arms, and legs that lie or swing, move out of parts that they collide with (`separation`), and hands that touch other
-   parts of the body in the source touch them in the result (`touch`).
+3. All frames are solved at once: every bone of the target has the direction of the source's bone (`free_motion`).
+4. All that is to be kept is one problem over all frames (`ClipProblem`): points that stand still in the source stand
+   exactly still in the result, the body stays above the floor or outside the scene, its parts stay out of each other,
+   and hands that touch other parts of the body in the source touch them in the result.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from poise.errors import InvalidValue
 from poise.keywords import refuse_unknown
 from poise.kinematics import Motion
-from poise.kinematics.carriers import Root
 from poise.limits import Limit
-from poise.limits.near_pairs import is_of_itself, keeps_parts_apart
+from poise.limits.convex_parts import find_convex_parts
+from poise.limits.near_pairs import keeps_parts_apart
 from poise.model import Model
-from poise.motion.clips.clear_lock import lock_clear
-from poise.motion.clips.lock import lock_places
-from poise.motion.clips.lock_options import LockOptions
-from poise.motion.clips.result import Released, Track
 from poise.motion.clips.whole_clip import Progress
-from poise.motion.contact.body_floor import find_lift, make_floor_limits, measure_depth
+from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.region_shapes import Obstacle
-from poise.motion.contact.scene import Scene, read_scene
+from poise.motion.contact.scene import read_scene
 from poise.motion.contact.soles import measure_size
 from poise.motion.contact.standing_heights import STAIR_DEPTH_M, list_swinging
-from poise.motion.retargeting.arms.branch_joiner import bridge_jumps
-from poise.motion.retargeting.free_motion import begin, cuts_rest
+from poise.motion.problem.clip_problem import ClipProblem
+from poise.motion.problem.members import ContactPlaces, FloorBelow, Member, PartsApart, TouchKept
+from poise.motion.problem.scene_around import SceneAround
+from poise.motion.retargeting.free_motion import FreeMotion, begin, cuts_rest
 from poise.motion.retargeting.goal_targets import keep_directions
 from poise.motion.retargeting.hands.clip import refuse_body_options, retarget_hand
 from poise.motion.retargeting.hands.goals import has_hand
@@ -44,21 +37,14 @@ from poise.motion.retargeting.mapping import Mapping
 from poise.motion.retargeting.online import Retargeter, carry_online
 from poise.motion.retargeting.options import check_bodies, check_clip, check_contacts, check_progress, check_switch
 from poise.motion.retargeting.result import Retargeted, make_result, prepare
-from poise.motion.retargeting.separation.leg_goals import list_leg_goals
-from poise.motion.retargeting.separation.limb_correction import correct_limbs
+from poise.motion.retargeting.separation.limbs import list_arms, list_legs, list_movable
 from poise.motion.retargeting.touch.keeper import TouchKeeper
-from poise.motion.scenes.scene_goals import measure_depths
-from poise.motion.scenes.scene_lock import lock_in_scene
+from poise.motion.scenes.scene_lock import enter_scene
 
 __all__ = ["Retargeted", "prepare", "retarget"]
 
-LOCK_STEPS = 8  # with contacts
-BRIDGE_ROUNDS = 3  # of frames that jump while contacts are held above the floor
-TURN_WEIGHT = 2.0  # of bones and parts while contacts are held
-FLOOR_ROUNDS = 4  # of the parts that are kept above the floor
-HELD_SINK_M = 2e-3  # of a body of 1.75 m, into the floor: a deeper one is held above it once more
-MOST_SINK_M = 1e-3  # of a body of 1.75 m, into the floor or a scene, while its limbs are kept apart
-SLIDE_COST = 5.0  # of a translation relative to a rotation while contacts are held: the hips move all other parts
+TURN_WEIGHT = 10.0  # of bones and parts, relative to a displacement
+SMOOTHNESS = 1.5  # factor on `smooth` while members are kept
 
 
 @refuse_unknown
@@ -141,97 +127,38 @@ def retarget(
     begun = begin(
         clip, model, mapping, contacts, scale, joints, limits, smooth, progress, floor, scene, keep_rest, visible
     )
-    carrying, rules, world = begun.carrying, begun.limits, begun.scene
-    free, held, lies, wanted, passes = begun.free, begun.held, begun.lies, begun.wanted, begun.progress
-    held, dropped = drop_palms(held) if lies else (held, ())
-    settings = LockOptions(begun.smooth, carrying.joints, rules, passes, count_steps(rules), SLIDE_COST, tips=True)
-    clear = clearance and not any(map(keeps_parts_apart, rules))
-    turns = tuple(keep_directions(free, wanted, TURN_WEIGHT)) if held.intervals or rules or lies else ()
-    legs = list_leg_goals(free, carrying, lies) if clear else ()
-
-    def lock_all(kept: tuple[Limit, ...]) -> Track:
-        chosen = replace(settings, limits=kept, extra=(*turns, *legs))
-        if world is None:
-            return hold_above_floor(free, held, chosen, lies, carrying.root)
-        return lock_in_scene(world, free, held, chosen, carrying.root if carrying.moves else None)
-
-    track = lock_clear(free, rules, lock_all)
-    if lies and legs and sinks_more(free, track.motion):
-        apart, legs = track, ()  # a body that lies stays above the floor first
-        track = lock_clear(free, rules, lock_all)
-        track = track if sinks_more(track.motion, apart.motion) else apart
-    track = replace(track, released=(*track.released, *dropped)) if dropped else track
+    carrying, free, held = begun.carrying, begun.free, begun.held
+    if begun.scene is not None:
+        free, held = enter_scene(begun.scene, free, held, carrying.root if carrying.moves else None)
+    clear = clearance and not any(map(keeps_parts_apart, begun.limits))
     # quadrupeds have no hands
-    keeper = TouchKeeper(carrying, begun.source, track.motion) if touch and not carrying.tips else None
-    for kept in (keeper, None) if keeper is not None and keeper.touches else (None,):
-        corrected = correct_limbs(
-            track.motion, carrying, track.contacts, rules, begun.smooth, wanted, clear=clear, legs=lies, keeper=kept
-        )
-        if world is None or not sinks_more(track.motion, corrected, world):
-            track = replace(track, motion=corrected)
-            break
+    keeper = TouchKeeper(carrying, begun.source, free) if touch and not carrying.tips else None
+    members = list_members(replace(begun, free=free, held=held), keeper, clear=clear)
+    bones, places = tuple(keep_directions(free, begun.wanted, TURN_WEIGHT)), ContactPlaces(free, held)
+    # four legs have places instead of directions, and a longer spread would lead away from them
+    spread = begun.smooth * (1.0 if carrying.tips else SMOOTHNESS)
+    limbs = list_arms(carrying)
+    problem = ClipProblem(free, places, members, bones, begun.limits, spread, carrying.joints, limbs)
+    track = problem.solve(begun.progress)
     if progress is not None:
         progress(len(begun.clip), len(begun.clip))
     touches = () if keeper is None else keeper.list_kept(track.motion)
-    return replace(make_result(carrying, model, track, begun.clip, world, touches, clear), cut=begun.cut)
+    return replace(make_result(carrying, model, track, begun.clip, begun.scene, touches, clear), cut=begun.cut)
 
 
-def sinks_more(before: Motion, after: Motion, scene: Scene | None = None) -> bool:
-    """Return whether the deepest frame of a motion is noticeably deeper in the floor, or in a scene, than before."""
-    found = [measure_depth(m) if scene is None else measure_depths(scene, m).depths.max() for m in (before, after)]
-    was, now = map(float, found)
-    return now - was > MOST_SINK_M * measure_size(after)
-
-
-def count_steps(limits: Sequence[Limit]) -> int | None:
-    """Return the most steps of a lock, or None for the default of clips with limits."""
-    return LOCK_STEPS if all(map(is_of_itself, limits)) else None
-
-
-def lock_smoothly(free: Motion, held: Contacts, options: LockOptions, root: Root | None) -> Track:
-    """Hold the contacts of a motion; frames that jump are bridged and solved again, if that makes them smoother."""
-    track = lock_places(free, held, options)
-    for _ in range(BRIDGE_ROUNDS):
-        bridged = bridge_jumps(track.motion, free, root)
-        if bridged is None:
-            break
-        other = lock_places(free, held, replace(options, start=bridged[0]))
-        again = bridge_jumps(other.motion, free, root)
-        if len(other.released) > len(track.released) or (again is not None and again[1] >= bridged[1]):
-            break
-        track = other
-    return track
-
-
-def hold_above_floor(free: Motion, held: Contacts, options: LockOptions, lies: bool, root: Root | None) -> Track:
-    """Hold the contacts of a motion; the whole body stays above the floor if it lies on it, or would sink into it.
-
-    If feet stand on stairs below the floor, nothing is known of the ground under the body.
-    """
-    size, (_, lowest) = measure_size(free), list_swinging(free.model, held)
-    if not lies or lowest < -STAIR_DEPTH_M * size:
-        track = lock_places(free, held, options)
-        if held.floor is None or lowest < -STAIR_DEPTH_M * size or find_lift(track.motion, size) is None:
-            return track
-    near, start = free, options.start
-    options = replace(options, approach=True)
-    for _ in range(FLOOR_ROUNDS):  # contacts may move other parts to the floor
-        kept = (*options.limits, *make_floor_limits(near, size))
-        # a few steps do not find poses with contacts and the floor
-        track = lock_smoothly(free, held, replace(options, limits=kept, max_steps=None, start=start), root)
-        if measure_depth(track.motion) < HELD_SINK_M * size:
-            break
-        start = track.motion.q
-        near = Motion(near.model, np.concatenate([near.q, start]), near.fps)
-    return replace(track, limits=options.limits)
-
-
-def drop_palms(held: Contacts) -> tuple[Contacts, tuple[Released, ...]]:
-    """Return the contacts without those of hands on the floor, and those as released.
-
-    Hands that are held exactly would pull a lying or crawling body through the floor.
-    """
-    reason = "the whole body is kept above the floor instead"
-    palms = [contact for contact in held if contact.name.startswith("palm")]
-    kept = tuple(contact for contact in held if contact not in palms)
-    return replace(held, intervals=kept), tuple(Released(contact, reason) for contact in palms)
+def list_members(begun: FreeMotion, keeper: TouchKeeper | None, *, clear: bool) -> list[Member]:
+    """List what a motion keeps besides its contacts: the ground, parts of the body out of each other, and touch."""
+    free, held, carrying, members = begun.free, begun.held, begun.carrying, list[Member]()
+    size = measure_size(free)
+    if begun.scene is not None:
+        members.append(SceneAround(begun.scene, free, held))
+    elif held.floor is not None and list_swinging(free.model, held)[1] >= -STAIR_DEPTH_M * size:
+        members.append(FloorBelow(free))  # if feet stand on stairs below it, nothing is known of the ground elsewhere
+    parts, arms = find_convex_parts(free.model) if clear else None, list_arms(carrying)
+    if parts is not None and arms:
+        cuts, legs = find_cuts(free), [name for leg in list_legs(carrying) for name in leg]
+        members.append(PartsApart(list_movable(parts, arms), free.fps, cuts))
+        members.append(PartsApart(list_movable(parts, legs, arms), free.fps, cuts, "leg "))
+    if keeper is not None and keeper.touches:
+        members.append(TouchKept(keeper, size))
+    return members

@@ -1,61 +1,19 @@
-"""Lock contacts on the surfaces of a scene, with the whole body outside it.
-
-1. Contacts are placed on the surfaces, and the hips rise with them (`stances`).
-2. The contacts are locked with a plane below every point near a surface (`scene_goals`), in rounds until nothing is
-   inside the scene.
-"""
+"""A motion on the surfaces of a scene: contacts are placed on them, and the hips rise with them (`stances`)."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carriers import Root
-from poise.motion.clips.lock import lock_places
-from poise.motion.clips.lock_options import LockOptions
-from poise.motion.clips.result import Track
 from poise.motion.contact.ledger import Contacts
 from poise.motion.contact.scene import Scene
-from poise.motion.scenes.scene_goals import list_scene_goals, measure_depths
 from poise.motion.scenes.stances import place_contacts
 
-__all__ = ["enter_scene", "lock_in_scene"]
+__all__ = ["enter_scene"]
 
-ROUNDS = 6  # largest number of times that planes are set
-OUTSIDE_M, SHALLOW_M = 1e-3, 5e-3  # depths at which no further round is needed, and only one that gains enough
-LEAST_GAIN = 0.7  # of a depth, by another round
 STEP_SHARE = 0.3  # of the body's length: height of a step that is too high for it
-
-
-def lock_in_scene(scene: Scene, free: Motion, ledger: Contacts, options: LockOptions, root: Root | None) -> Track:
-    """Return a motion with its contacts on the surfaces of a scene, and its body outside.
-
-    Args:
-        scene: The scene.
-        free: The motion without contacts.
-        ledger: The contacts, at the heights of the scaled source.
-        options: The options of the lock.
-        root: The root of the body.
-
-    Raises:
-        InvalidValue: The root does not move, or the body begins inside the scene.
-    """
-    lifted, placed = enter_scene(scene, free, ledger, root)
-    moved = lifted
-    best: tuple[float, Track] | None = None
-    for _ in range(ROUNDS):
-        goals = list_scene_goals(scene, moved, placed)
-        track = lock_places(lifted, placed, replace(options, extra=(*options.extra, *goals), start=moved.q))
-        moved = track.motion
-        deepest = float(measure_depths(scene, moved).depths.max())
-        gains = best is None or deepest < LEAST_GAIN * best[0] or deepest > SHALLOW_M
-        best = (deepest, track) if best is None or deepest < best[0] else best
-        if deepest < OUTSIDE_M or not gains:
-            break
-    assert best is not None, "there is a round"
-    return best[1]
 
 
 def enter_scene(scene: Scene, free: Motion, ledger: Contacts, root: Root | None) -> tuple[Motion, Contacts]:

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.arrays import Floats
-from poise.kinematics import Motion
 from poise.kinematics.carriers import Root
 from poise.model import Model
 from poise.motion.clips.whole_clip import Kernel, cut_windows
 
-__all__ = ["BranchJoiner", "bridge_jumps", "measure_steps"]
+__all__ = ["BranchJoiner", "measure_steps"]
 
 SOLVER_STEPS = 8
 JUMP_RAD = 0.6  # of a joint in one frame: a larger step may be a change of branch
@@ -23,8 +22,6 @@ MAX_JUMPS = 8  # most jumps of one clip that are tried
 MAX_CARRIED_FRAMES = 90  # most frames over which a branch is continued
 MET_RAD = 0.05  # between two branches that have met
 MARGIN_FRAMES = 20  # frames on both sides that are solved again
-HELD_JUMP_RAD, HELD_JUMP_RATIO = 0.5, 1.5  # least step of a bridged jump, and its ratio to that of the free motion
-BRIDGE_S = 0.1  # time on both sides of a jump over which it is bridged
 BETTER_STEP, WORST_COST = 0.8, 1.2  # largest ratios of step and cost to those before, for a branch to be taken
 
 
@@ -70,7 +67,7 @@ class BranchJoiner:
         """Return the largest weighted error of a goal in each frame, (frames,) [m, rad]."""
         errors, _, _ = self.kernel.make_room(len(q))
         for a, b, _ in cut_windows(len(q)):
-            errors[a:b] = self.kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0)[1]
+            errors[a:b] = self.kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0).errors
         most: Floats = (self.kernel.weights * errors.max(axis=2)).max(axis=1)
         return most
 
@@ -80,7 +77,7 @@ class BranchJoiner:
         for at in range(begin + way, begin + way * (MAX_CARRIED_FRAMES + 1), way):
             if not 0 <= at < len(q):
                 break
-            out[at] = self.kernel.solve(out[at - way][None], at, at + 1, np.zeros(1, dtype=bool), SOLVER_STEPS)[0][0]
+            out[at] = self.kernel.solve(out[at - way][None], at, at + 1, np.zeros(1, dtype=bool), SOLVER_STEPS).q[0]
             if np.abs(np.asarray(self.model.difference(out[at], q[at])))[self.inner].max(initial=0.0) < MET_RAD:
                 break
         return out, max(0, min(begin, at)), min(len(q), max(begin, at) + 1)
@@ -92,11 +89,12 @@ class BranchJoiner:
         fixed[: 2 if a else 0] = True
         fixed[len(fixed) - (2 if b < len(q) else 0) :] = True
         out = q.copy()
-        out[a:b], errors, _, _ = self.kernel.solve(other[a:b], a, b, fixed, SOLVER_STEPS)
-        _, before, _, _ = self.kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0)
+        found = self.kernel.solve(other[a:b], a, b, fixed, SOLVER_STEPS)
+        before = self.kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0).errors
+        out[a:b] = found.q
         smaller = self.measure(out[a:b]).max() < BETTER_STEP * self.measure(q[a:b]).max()
         weights = self.kernel.weights[a:b, :, None]
-        cost, cost_before = (float(((weights * e) ** 2).sum()) for e in (errors, before))
+        cost, cost_before = (float(((weights * e) ** 2).sum()) for e in (found.errors, before))
         return out if smaller and cost <= WORST_COST * cost_before + 1e-3 * (b - a) else q
 
 
@@ -114,20 +112,3 @@ def measure_steps(model: Model, q: Floats, inner: NDArray[np.bool_]) -> Floats:
         return np.zeros(0)
     turned: Floats = np.abs(np.asarray(model.difference(q[:-1], q[1:])))[:, inner].max(axis=1, initial=0.0)
     return turned
-
-
-def bridge_jumps(moved: Motion, free: Motion, root: Root | None) -> tuple[Floats, float] | None:
-    """Return frames in which jumps that are not in the free motion are interpolated, and the largest one [rad].
-
-    None without such jumps. A frame that limits and contacts push into another branch does not leave it by itself.
-    """
-    model, inner, reach = moved.model, flag_inner(moved.model, root), max(2, round(BRIDGE_S * moved.fps))
-    steps, usual = (measure_steps(model, each.q, inner) for each in (moved, free))
-    jumps = np.flatnonzero((steps > HELD_JUMP_RAD) & (steps > HELD_JUMP_RATIO * usual))
-    out, first = np.array(moved.q), 0
-    for part in np.split(jumps, np.flatnonzero(np.diff(jumps) > 2 * reach) + 1) if len(jumps) else ():
-        a, b = max(int(part[0]) - reach, first), min(int(part[-1]) + 1 + reach, len(out) - 1)
-        shares = np.linspace(0.0, 1.0, b - a + 1)[:, None]
-        out[a : b + 1] = model.integrate(np.tile(out[a], (b - a + 1, 1)), shares * model.difference(out[a], out[b]))
-        first = b
-    return (out, float(steps[jumps].max())) if len(jumps) else None

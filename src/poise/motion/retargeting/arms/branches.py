@@ -278,7 +278,8 @@ def solve_frames(kernel: Kernel, start: Floats, steps: int) -> tuple[Floats, Flo
     """Solve frames from a start in so many steps; return them and their weighted errors, (frames, goals)."""
     q, (errors, _, _) = start.copy(), kernel.make_room(len(start))
     for a, b, _ in cut_windows(len(start)):
-        q[a:b], errors[a:b], _, _ = kernel.solve(q[a:b], a, b, np.zeros(b - a, dtype=bool), steps)
+        found = kernel.solve(q[a:b], a, b, np.zeros(b - a, dtype=bool), steps)
+        q[a:b], errors[a:b] = found.q, found.errors
     return q, (kernel.weights * errors[:, :, 1])[:, kernel.order]
 
 
