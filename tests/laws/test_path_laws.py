@@ -1,10 +1,7 @@
 """Laws of joints along a curve and of bones that lengthen, over random curves in random trees of every joint kind.
 
-A curve is made of cubic pieces: inside a piece it is smooth, from one to the next its second derivative jumps. So what
-is held against differences stands in the middle of a piece.
+`test_kinematics_laws.py` has the laws that they share with all other joints.
 """
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,80 +12,10 @@ import poise
 from bodies import EVERY_KIND, GIVEN_KINDS, GROWING_KINDS, models, random_model, random_path
 from goal_bodies import random_body
 from goal_cases import CASES
-from operations import OPERATIONS, REFERENCES, Case, Floats, close, difference_quotient, numeric_jacobian
+from operations import Case, close
 from poise import Solver, textbook
 
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def stand_inside(model: poise.Model, q: Floats, seed: int) -> Floats:
-    """The configuration with every path in the middle of one of its longest pieces, which differences do not leave."""
-    out, rng = np.array(q), np.random.default_rng(seed)
-    for joint in model.joints:
-        if joint.path is not None and joint.nq:
-            start = joint.path.pieces[:, 0]
-            steps = np.diff(start, append=joint.path.length)
-            k = int(rng.choice(np.flatnonzero(steps >= 0.5 * steps.max())))
-            out[..., joint.q] = start[k] + 0.5 * steps[k]
-    return out
-
-
-def draw_bent_cases(shape: tuple[int, ...] = ()) -> st.SearchStrategy[Case]:
-    def make(model: poise.Model, seed: int) -> Case:
-        case = Case.of(model, seed, shape)
-        return replace(case, q=stand_inside(model, case.q, seed))
-
-    kinds = st.sampled_from([EVERY_KIND, (*GIVEN_KINDS, "revolute", "ball")])
-    return st.builds(make, kinds.flatmap(lambda kinds: models(kinds=kinds, max_joints=10)), SEEDS)
-
-
-# ------------------------------------------------------------------------------------------------ derivatives
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("reference", REFERENCES)
-@settings(max_examples=25)
-@given(case=draw_bent_cases())
-def test_jacobian_is_the_derivative_of_fk(case: Case, reference: str) -> None:
-    close(OPERATIONS[f"jacobian {reference}"](case), numeric_jacobian(case, reference), 2e-8)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("reference", REFERENCES)
-@settings(max_examples=20)
-@given(case=draw_bent_cases())
-def test_jacobian_dot_is_the_derivative_along_a_motion(case: Case, reference: str) -> None:
-    v = np.array(case.v)
-    for joint in case.model.joints:
-        if joint.path is not None and joint.nv:
-            v[joint.v] *= 0.2  # so that it stays on its piece
-
-    def jacobian(q: Floats) -> Floats:
-        return case.model.jacobian(q, case.frame, point=case.point, reference=reference)
-
-    rate = difference_quotient(case.model, case.q, v, jacobian)
-    exact = case.model.jacobian_dot(case.q, v, case.frame, point=case.point, reference=reference)
-    close(exact, rate, 1e-6)
-
-
-@pytest.mark.slow
-@settings(max_examples=20)
-@given(case=draw_bent_cases())
-def test_hessian_is_the_derivative_of_the_world_jacobian(case: Case) -> None:
-    model, q, frame = case.model, case.q, case.frame
-    columns = difference_quotient(model, q, np.eye(model.nv), lambda q: model.jacobian(q, frame))
-    hessian = model.hessian(q, frame)
-    close(hessian, np.moveaxis(columns, 0, -1), 1e-6)
-    close(hessian @ case.v, model.jacobian_dot(q, case.v, frame), 1e-11)
-
-
-@pytest.mark.slow
-@settings(max_examples=20)
-@given(case=draw_bent_cases())
-def test_center_of_mass_and_its_jacobian(case: Case) -> None:
-    model, q = case.model, case.q
-    columns = difference_quotient(model, q, np.eye(model.nv), model.center_of_mass)
-    close(model.center_of_mass_jacobian(q), columns.T, 2e-8)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -127,20 +54,6 @@ def test_the_textbook_agrees(model: poise.Model, seed: int) -> None:
     close(textbook.unit_velocity_jacobian(model, q, frame), model.jacobian(q, frame), 1e-11)
     rate = textbook.jacobian_derivative(model, q, v, frame)
     close(model.jacobian_dot(q, v, frame, reference="body"), rate, 1e-9)
-
-
-@pytest.mark.slow
-@settings(max_examples=15)
-@given(model=models(kinds=EVERY_KIND, max_joints=8), seed=SEEDS)
-def test_a_batch_is_its_rows(model: poise.Model, seed: int) -> None:
-    """Many rows run in packs, a few one by one; curves are read lane by lane."""
-    case = Case.of(model, seed, (9,))
-    for run in OPERATIONS.values():
-        whole = run(case)
-        for i in (0, 4, 8):
-            close(whole[i], run(case.at(i)), 1e-12)
-    narrow = case.cast(np.float32)
-    close(model.fk(narrow.q, case.frame), model.fk(narrow.q.astype(np.float64), case.frame), 2e-5)
 
 
 # ------------------------------------------------------------------------------------------------ out of range

@@ -1,4 +1,7 @@
-"""Uniform scale joints: similarities between frames, rigid frames, and exact derivatives of all of it."""
+"""Uniform scale joints: similarities between frames, and rigid frames.
+
+`test_kinematics_laws.py` has the laws that they share with all other joints, such as those of derivatives.
+"""
 
 import pickle
 
@@ -59,67 +62,6 @@ def test_offsets_are_multiplied_and_frames_stay_rigid(seed) -> None:
         parent = model.fk(q, frame.parent)
         wanted = parent[:3, 3] + sizes[frame.parent] * parent[:3, :3] @ frame.offset.translation
         assert np.allclose(T[i, :3, 3], wanted, atol=1e-12)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("reference", ["world", "body", "spatial"])
-def test_the_jacobian_is_the_derivative(seed, reference) -> None:
-    model, q, rng = draw(seed)
-    for frame in rng.permutation(model.frames)[:4]:
-        point = rng.normal(size=3)
-        place = lambda x: (model.fk(x, frame) @ np.append(point, 1.0))[:3]  # noqa: E731, B023
-        T = model.fk(q, frame)
-        J = model.jacobian(q, frame, point=point)
-        scale = 1 + np.abs(J).max()
-        assert np.abs(J[:3] - difference(model, q, place)).max() < 1e-7 * scale
-        turned = difference(model, q, lambda x: model.fk(x, frame)[:3, :3])  # noqa: B023
-        spin = np.einsum("ijk,lj->ilk", turned, T[:3, :3])
-        assert np.abs(J[3:] - np.stack([spin[2, 1], spin[0, 2], spin[1, 0]])).max() < 1e-7 * scale
-        other = model.jacobian(q, frame, point=point, reference=reference)
-        if reference == "body":
-            assert np.allclose(other[:3], T[:3, :3].T @ J[:3])
-        if reference == "spatial":
-            assert np.allclose(other[:3], J[:3] + np.cross(place(q), J[3:], axisb=0, axisc=0))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("reference", ["world", "body", "spatial"])
-def test_the_derivative_of_the_jacobian_is_its_difference(seed, reference) -> None:
-    model, q, rng = draw(seed)
-    v, point = rng.normal(size=model.nv), rng.normal(size=3)
-    for frame in rng.permutation(model.frames)[:4]:
-        options = {"reference": reference, "point": point}
-        ahead, behind = (model.jacobian(model.integrate(q, s * H * v), frame, **options) for s in (1, -1))
-        exact = model.jacobian_dot(q, v, frame, **options)
-        assert np.abs(exact - (ahead - behind) / (2 * H)).max() < 1e-6 * (1 + np.abs(exact).max())
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_hessian_is_the_derivative_of_the_jacobian(seed) -> None:
-    model, q, rng = draw(seed)
-    for frame in rng.permutation(model.frames)[:3]:
-        H3 = model.hessian(q, frame)
-        wanted = difference(model, q, lambda x: model.jacobian(x, frame))  # noqa: B023
-        assert np.abs(H3 - wanted).max() < 1e-6 * (1 + np.abs(H3).max())
-        v = rng.normal(size=model.nv)
-        assert np.allclose(H3 @ v, model.jacobian_dot(q, v, frame), atol=1e-9 * (1 + np.abs(H3).max()))
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_center_of_mass_grows_with_its_parts(seed) -> None:
-    model, q, _ = draw(seed)
-    J = model.center_of_mass_jacobian(q)
-    assert np.abs(J - difference(model, q, model.center_of_mass)).max() < 1e-7 * (1 + np.abs(J).max())
-
-
-def test_batches_and_float32_agree_with_single_poses() -> None:
-    model, _, rng = draw(3)
-    many = model.random(rng, 37)
-    frame = model.frames[-1]
-    for read in (model.fk, model.jacobian):
-        rows = read(many, frame)
-        assert np.allclose(rows, np.stack([read(row, frame) for row in many]), atol=1e-12)
-        assert np.abs(read(many.astype(np.float32), frame) - rows).max() < 1e-4 * (1 + np.abs(rows).max())
 
 
 def make_growing_arm() -> poise.Model:
