@@ -7,6 +7,7 @@ confident reading wins. A role whose frame has the wrong ancestors loses half it
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from poise.anatomy.bone_names.schemes import CORE, PARENTS, SCHEMES, Scheme
 from poise.anatomy.bone_names.words import find_word_roles
@@ -118,6 +119,7 @@ def drop_counts(written: Mapping[str, str]) -> dict[str, str]:
     return {name: _NUMBERED.sub("", text) for name, text in written.items()}
 
 
+@lru_cache(maxsize=4096)  # every name is compared with every table
 def fold_name(name: str) -> str:
     """Return a name in lower case without separators."""
     return _SEPARATORS.sub("", name).lower()
