@@ -48,11 +48,8 @@ def stand_on_pieces(case: Case) -> Case:
 # The bodies of the laws about derivatives, with the tolerances of first and of second derivatives. Frames of growing
 # bodies stay rigid: `uniform_scale` scales the offsets.
 ALL_AND_GROWING = (*EVERY_KIND, *GROWING_KINDS, *GROWING_KINDS)
-CURVED = draw_cases(kinds=(*GIVEN_KINDS, "revolute", "ball"))
-FAMILIES = {
-    "rigid": (draw_cases(), 1e-9, 1e-9),
-    "every kind": (CURVED | draw_cases(kinds=ALL_AND_GROWING), 2e-8, 1e-6),
-}
+CURVED = draw_cases(kinds=(*GIVEN_KINDS, "revolute", "ball")) | draw_cases(kinds=ALL_AND_GROWING)
+FAMILIES = {"rigid": (draw_cases(), 1e-9, 1e-9), "every kind": (CURVED, 2e-8, 1e-6)}
 of_each_family = pytest.mark.parametrize("family", FAMILIES)
 
 
