@@ -48,12 +48,24 @@ def shift_seeds(shift: int) -> None:
     np.random.default_rng = make_other
 
 
+def rotate_folders(worker: dict[str, Any]) -> list[str]:
+    """Return the folders of tests in another order for each process of `pytest -n`.
+
+    On a fresh clone every process would otherwise compile the same files at the same time; so they share the work.
+    """
+    folders = sorted({str(path.parent) for path in Path(__file__).parent.glob("*/test_*.py")})
+    first = int(worker["workerid"][2:]) * len(folders) // worker["workercount"]
+    return folders[first:] + folders[:first]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Start the session with no closing tables, and with Ctrl-C heard.
 
     A shell's background jobs, and what they start, ignore Ctrl-C; tests that send it would wait for ever.
     """
     config.stash[_tables] = {}
+    if hasattr(config, "workerinput") and config.args == ["tests"]:
+        config.args = rotate_folders(config.workerinput)
     if shift := config.getoption("--other-seed"):
         shift_seeds(shift)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -72,7 +84,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.long)
         if any(item.get_closest_marker(kind) for kind in SLOW_KINDS):
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: (bool(item.get_closest_marker("browser")), item.path.parent.name not in LONG_FOLDERS))
+
+    def find_turn(item: pytest.Item) -> tuple[bool, bool, Path]:
+        return bool(item.get_closest_marker("browser")), item.path.parent.name not in LONG_FOLDERS, item.path
+
+    items.sort(key=find_turn)
 
 
 @pytest.hookimpl(wrapper=True)
