@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.model import Joint, Model
+from poise.model.memo import keep_with_model
 from poise.textbook.arguments import read_array
 from poise.textbook.joints import joint_transform
 from poise.textbook.rotations import Array, quaternion_exponential, quaternion_product, quaternion_rotation
@@ -24,17 +25,14 @@ class Step:
         joint: the joint that follows the offset, or None.
         value: the joint's own coordinates, with mimics resolved.
         gain: motion of the joint per unit of the velocity in its slice: 1, or a follower's ratio.
+        motion: ``T_joint_child``, the identity for a frame without a joint.
     """
 
     offset: Array
     joint: Joint | None
     value: Array
     gain: float
-
-    @property
-    def motion(self) -> Array:
-        """Return ``T_joint_child``, the identity for a frame without a joint."""
-        return np.eye(4) if self.joint is None else joint_transform(self.joint, self.value)
+    motion: Array
 
 
 def configuration(model: Model, q: ArrayLike) -> Array:
@@ -57,16 +55,25 @@ def path(model: Model, q: ArrayLike, frame: str) -> tuple[Step, ...]:
         ShapeMismatch, InvalidValue: see :func:`configuration`.
     """
     vector = configuration(model, q)
-    carriers = {joint.frame: joint for joint in model.joints}
     steps: list[Step] = []
     name: str | None = model.frame(frame).name
     while name is not None:
-        place, joint = model.frame(name), carriers.get(name)
-        offset = rigid(quaternion_rotation(place.offset.rotation.wxyz), place.offset.translation)
+        place = model.frame(name)
+        joint = None if place.joint is None else model.joint(place.joint)
         value, gain = (np.zeros(0), 1.0) if joint is None else joint_value(model, joint, vector)
-        steps.append(Step(offset, joint, value, gain))
+        motion = np.eye(4) if joint is None else joint_transform(joint, value)
+        steps.append(Step(read_offset(model, name), joint, value, gain, motion))
         name = place.parent
     return tuple(reversed(steps))
+
+
+@keep_with_model
+def read_offset(model: Model, frame: str) -> Array:
+    """Return the ``(4, 4)`` offset of a frame, read-only."""
+    offset = model.frame(frame).offset
+    transform = rigid(quaternion_rotation(offset.rotation.wxyz), offset.translation)
+    transform.setflags(write=False)
+    return transform
 
 
 def joint_value(model: Model, joint: Joint, q: Array) -> tuple[Array, float]:
