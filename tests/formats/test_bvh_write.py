@@ -278,9 +278,8 @@ def list_legitimate(clip: Motion) -> dict[str, Motion]:
     }
 
 
-@pytest.mark.parametrize("name", list_legitimate(make_walk()))
-def test_every_other_first_frame_is_kept(clip: Motion, tmp_path: Path, name: str) -> None:
-    given = list_legitimate(clip)[name]
-    assert not begins_at_rest(given)
-    poise.save(given, tmp_path / "t.bvh")
-    assert len(load_motion(tmp_path / "t.bvh")) == len(given)
+def test_every_other_first_frame_is_kept(clip: Motion, tmp_path: Path) -> None:
+    for name, edited in list_legitimate(clip).items():
+        assert not begins_at_rest(edited), name
+        poise.save(edited, tmp_path / "t.bvh")
+        assert len(load_motion(tmp_path / "t.bvh")) == len(edited), name
