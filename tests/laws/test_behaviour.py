@@ -13,22 +13,12 @@ from numpy.typing import NDArray
 
 import poise
 from bodies import models, random_transform
+from limit_oracle import measure_outside
 from poise import Status
 from poise.errors import InvalidValue, PoiseError
 from poise.goals import Goal, Orient, Reach, Rest
 
 TIP = "panda_hand_tcp"
-
-
-def measure_outside(model: poise.Model, q: NDArray[Any]) -> NDArray[Any]:
-    """How far each velocity's coordinate lies outside its range; 0 for quaternions."""
-    out = np.zeros(model.nv)
-    for joint in model.joints:
-        if joint.nv and joint.nq == joint.nv:
-            out[joint.v] = np.maximum(
-                0, np.maximum(model.lower[joint.v] - q[joint.q], q[joint.q] - model.upper[joint.v])
-            )
-    return out
 
 
 def draw_goals(model: poise.Model, rng: np.random.Generator) -> list[Goal]:

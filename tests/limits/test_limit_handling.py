@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import poise
 from bodies import models
-from limit_oracle import cone_broken, ranges_broken
+from limit_oracle import cone_broken, measure_outside, ranges_broken
 from poise.arrays import Floats
 from poise.goals import Reach, Rest
 from poise.methods import DLS, LM, QR, SDLS, SVD, Gradient, Halley, Method, Pseudoinverse, Transpose, find_method, names
@@ -22,16 +22,6 @@ TIP = "panda_hand_tcp"
 
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 each_handling = pytest.mark.parametrize("handling", HANDLING)
-
-
-def measure_outside(model: poise.Model, q: Floats) -> Floats:
-    """How far each velocity's coordinate lies outside its range; 0 for quaternions."""
-    out = np.zeros(model.nv)
-    for joint in model.joints:
-        if joint.nv and joint.nq == joint.nv:
-            x = q[joint.q]
-            out[joint.v] = np.maximum(0, np.maximum(model.lower[joint.v] - x, x - model.upper[joint.v]))
-    return out
 
 
 def find_first_step(model: poise.Model, goal: Reach, q: Floats, **options: Any) -> tuple[Floats, Floats]:

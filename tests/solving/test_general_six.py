@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from general_arms import scale_arm
 from poise.goals import Orient, Reach
 from poise.models.dh import add_links
 from poise.models.panda import LINKS
@@ -47,17 +48,6 @@ def draw_arm(seed: int, reach: float = 3.0, further: bool = False) -> poise.Mode
     rng = np.random.default_rng(seed)
     axes = rng.normal(size=(6, 3))
     return make_arm(axes / np.linalg.norm(axes, axis=1)[:, None], 0.4 * rng.normal(size=(6, 3)), reach, further)
-
-
-def scale_arm(model: poise.Model, k: float) -> poise.Model:
-    builder, parent = poise.ModelBuilder("scaled"), None
-    for joint in model.joints:
-        offset = poise.Transform(joint.offset.rotation, k * np.asarray(joint.offset.translation))
-        builder.add_joint(
-            joint.name, parent, "revolute", offset=offset, axis=joint.axis, lower=joint.lower, upper=joint.upper
-        )
-        parent = joint.name
-    return builder.add_frame("tool", parent, poise.Transform(translation=k * np.array((0.1, 0.02, 0.05)))).build()
 
 
 def lies_among(q, answers) -> bool:

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ import pytest
 import poise
 from bodies import build_two_links
 from family_arms import KINDS, draw_arm
+from general_arms import scale_arm
 from poise import ModelBuilder
 from poise.answers import complete_list, lazy_poses
 from poise.goals import Reach
@@ -192,29 +192,12 @@ def test_no_pose_along_an_arc_is_nearer_than_the_first_answer(name, frame, sampl
 SCALES = (1e-4, 1e-2, 1e2, 1e4)
 
 
-def scale_arm(model: poise.Model, by: float) -> poise.Model:
-    """Return an arm of which every length is so many times as long."""
-    builder, parent = poise.ModelBuilder("scaled"), None
-    for joint in model.joints:
-        T = joint.offset.matrix.copy()
-        T[:3, 3] *= by
-        given: dict[str, Any] = {"offset": poise.Transform.from_matrix(T)}
-        if joint.kind != "fixed":
-            stretch = by if joint.kind == "prismatic" else 1.0
-            given |= {"axis": joint.axis, "lower": stretch * joint.lower, "upper": stretch * joint.upper}
-        builder.add_joint(joint.name, parent, joint.kind, **given)
-        parent = joint.name
-    T = model.frame("tool").offset.matrix.copy()
-    T[:3, 3] *= by
-    return builder.add_frame("tool", parent, offset=poise.Transform.from_matrix(T)).build()
-
-
+@pytest.mark.slow
 def measure(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the longest way of a joint between poses."""
     return np.asarray(np.abs(a - b).max(axis=-1, initial=0.0))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("joints", [6, 7])
 def test_an_arm_of_any_size_has_the_same_list(kind: str, joints: int) -> None:

@@ -1,5 +1,7 @@
 """Arms with guessed poses: random axes, or axes that are nearly those of a family."""
 
+from typing import Any
+
 import numpy as np
 
 import poise
@@ -73,3 +75,20 @@ def calibrate(name: str, size: float, seed: int = 0) -> poise.Model:
     T = chain.T.copy()
     T[:3, 3] -= at
     return builder.add_frame("tool", parent, poise.Transform.from_matrix(T)).build()
+
+
+def scale_arm(model: poise.Model, by: float) -> poise.Model:
+    """Return an arm of which every length is so many times as long."""
+    builder, parent = poise.ModelBuilder("scaled"), None
+    for joint in model.joints:
+        T = joint.offset.matrix.copy()
+        T[:3, 3] *= by
+        given: dict[str, Any] = {"offset": poise.Transform.from_matrix(T)}
+        if joint.kind != "fixed":
+            stretch = by if joint.kind == "prismatic" else 1.0
+            given |= {"axis": joint.axis, "lower": stretch * joint.lower, "upper": stretch * joint.upper}
+        builder.add_joint(joint.name, parent, joint.kind, **given)
+        parent = joint.name
+    T = model.frame("tool").offset.matrix.copy()
+    T[:3, 3] *= by
+    return builder.add_frame("tool", parent, offset=poise.Transform.from_matrix(T)).build()

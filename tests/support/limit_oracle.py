@@ -28,6 +28,16 @@ from poise.limits.cone import find_cones
 from poise.model.joints.joint import BallRange
 
 
+def measure_outside(model: poise.Model, q: Floats) -> Floats:
+    """Return how far each velocity's coordinate lies outside its range; 0 for quaternions."""
+    out = np.zeros(model.nv)
+    for joint in model.joints:
+        if joint.nv and joint.nq == joint.nv:
+            x = q[joint.q]
+            out[joint.v] = np.maximum(0, np.maximum(model.lower[joint.v] - x, x - model.upper[joint.v]))
+    return out
+
+
 def ranges_broken(model: poise.Model, q: Floats) -> float:
     """Return the violations of joint ranges, except for quaternions."""
     worst = -np.inf
