@@ -73,26 +73,6 @@ def test_jacobian_is_the_derivative_of_fk(data: st.DataObject, family: str, refe
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
-@given(case=draw_cases())
-def test_jacobian_is_the_textbook_s(case: Case) -> None:
-    model, q, frame = case.model, case.q, case.frame
-    body = model.jacobian(q, frame, reference="body")
-    close(body, textbook.adjusted_jacobian(model, q, frame), 1e-12)
-    close(model.jacobian(q, frame)[:3], textbook.simple_jacobian(model, q, frame), 1e-12)
-    if not {"euler", "universal"} & {joint.kind for joint in model.joints}:
-        close(body, textbook.generic_jacobian(model, q, frame), 1e-12)
-
-
-@pytest.mark.slow
-@settings(max_examples=40)
-@given(case=draw_cases(kinds=tuple(kind for kind in ALL_KINDS if kind not in ("euler", "universal"))))
-def test_jacobian_is_the_generic_one_where_order_does_not_matter(case: Case) -> None:
-    body = case.model.jacobian(case.q, case.frame, reference="body")
-    close(body, textbook.generic_jacobian(case.model, case.q, case.frame), 1e-12)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("reference", REFERENCES)
 @of_each_family
 @settings(max_examples=40)

@@ -42,16 +42,9 @@ def test_the_rows_of_every_goal_give_the_gradient_of_its_cost(name: str, seed: i
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(model=models(kinds=EVERY_KIND, max_joints=10), seed=SEEDS)
-def test_the_textbook_agrees(model: poise.Model, seed: int) -> None:
+def test_the_textbook_has_the_same_derivative(model: poise.Model, seed: int) -> None:
     case = Case.of(model, seed)
     q, v, frame = case.q, case.v, case.frame
-    close(textbook.forward_kinematics(model, q, frame), model.fk(q, frame), 1e-12)
-    close(textbook.product_of_exponentials(model, q, frame), model.fk(q, frame), 1e-12)
-    body = model.jacobian(q, frame, reference="body")
-    close(textbook.adjusted_jacobian(model, q, frame), body, 1e-11)
-    close(textbook.exponential_jacobian(model, q, frame), body, 1e-11)
-    close(textbook.simple_jacobian(model, q, frame), model.jacobian(q, frame)[:3], 1e-11)
-    close(textbook.unit_velocity_jacobian(model, q, frame), model.jacobian(q, frame), 1e-11)
     rate = textbook.jacobian_derivative(model, q, v, frame)
     close(model.jacobian_dot(q, v, frame, reference="body"), rate, 1e-9)
 

@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
-from bodies import ALL_KINDS, EULER_ORDERS, models, random_model
+from bodies import ALL_KINDS, EULER_ORDERS, EVERY_KIND, models, random_model
 from poise import textbook
 
 WITHOUT_ORDER = tuple(kind for kind in ALL_KINDS if kind not in ("euler", "universal"))
 SEEDS = st.integers(0, 2**32 - 1)
+BODIES = models() | models(kinds=EVERY_KIND, max_joints=10)
 
 
 def draw_pose(model, seed=0):
@@ -24,8 +25,13 @@ def close(actual, expected, tolerance=1e-12):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * (1.0 + np.abs(expected).max(initial=0.0)))
 
 
+def find_tolerance(model):
+    """Return the rounding of a body's Jacobians, larger where it has curves."""
+    return 1e-11 if any(joint.path is not None for joint in model.joints) else 1e-12
+
+
 @pytest.mark.slow
-@given(model=models(), seed=SEEDS)
+@given(model=BODIES, seed=SEEDS)
 def test_forward_kinematics_two_ways_and_the_model(model, seed):
     q, _, frame = draw_pose(model, seed)
     expected = model.fk(q, frame)
@@ -34,17 +40,18 @@ def test_forward_kinematics_two_ways_and_the_model(model, seed):
 
 
 @pytest.mark.slow
-@given(model=models(), seed=SEEDS)
+@given(model=BODIES, seed=SEEDS)
 def test_procedures_agree_with_each_other_and_the_model(model, seed):
     q, _, frame = draw_pose(model, seed)
+    tolerance = find_tolerance(model)
     body = textbook.adjusted_jacobian(model, q, frame)
     transform = textbook.forward_kinematics(model, q, frame)
     world, spatial = textbook.world_jacobian(body, transform), textbook.spatial_jacobian(body, transform)
-    close(textbook.exponential_jacobian(model, q, frame), body)
-    close(textbook.simple_jacobian(model, q, frame), world[:3])
-    close(body, model.jacobian(q, frame, reference="body"))
-    close(world, model.jacobian(q, frame))
-    close(spatial, model.jacobian(q, frame, reference="spatial"))
+    close(textbook.exponential_jacobian(model, q, frame), body, tolerance)
+    close(textbook.simple_jacobian(model, q, frame), world[:3], tolerance)
+    close(body, model.jacobian(q, frame, reference="body"), tolerance)
+    close(world, model.jacobian(q, frame), tolerance)
+    close(spatial, model.jacobian(q, frame, reference="spatial"), tolerance)
 
 
 @pytest.mark.slow
@@ -69,11 +76,11 @@ def test_differences_confirm_every_reference(model, seed):
         close(numeric, model.jacobian(q, frame, reference=reference), 1e-8)
 
 
-@given(model=models(), seed=SEEDS)
+@given(model=BODIES, seed=SEEDS)
 def test_driving_one_joint_at_a_time_gives_the_columns(model, seed):
     q, v, frame = draw_pose(model, seed)
-    close(textbook.unit_velocity_jacobian(model, q, frame), model.jacobian(q, frame))
-    close(textbook.frame_velocity(model, q, v, frame), model.jacobian(q, frame) @ v)
+    close(textbook.unit_velocity_jacobian(model, q, frame), model.jacobian(q, frame), find_tolerance(model))
+    close(textbook.frame_velocity(model, q, v, frame), model.jacobian(q, frame) @ v, find_tolerance(model))
 
 
 @pytest.mark.slow
