@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import poise
 from bodies import models, random_transform
+from general_arms import scale_model
 from limit_oracle import measure_outside
 from poise import Status
 from poise.errors import InvalidValue, PoiseError
@@ -269,22 +270,6 @@ def test_recording_changes_nothing(panda: poise.Model) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ scales
-
-
-def scale_model(model: poise.Model, scale: float) -> poise.Model:
-    """The same body, `scale` times as large."""
-    builder = poise.ModelBuilder(f"{model.name} x {scale:g}")
-    for name in model.frames:
-        frame = model.frame(name)
-        offset = np.array(frame.offset.matrix)
-        offset[:3, 3] *= scale
-        if frame.joint is None:
-            builder.add_frame(name, frame.parent, offset)
-            continue
-        joint = model.joint(frame.joint)
-        limits = {} if joint.kind in ("fixed", "continuous") else {"lower": joint.lower, "upper": joint.upper}
-        builder.add_joint(joint.name, frame.parent, joint.kind, frame=name, offset=offset, axis=joint.axis, **limits)
-    return builder.build()
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from general_arms import scale_arm
+from general_arms import scale_model
 from poise.goals import Orient, Reach
 from poise.models.dh import add_links
 from poise.models.panda import LINKS
@@ -217,7 +217,7 @@ def test_a_joint_at_the_end_of_its_range_is_inside_and_joints_may_be_a_generator
 def test_an_arm_of_any_size_has_the_same_list(k):
     """Lengths are compared with the chain's own: kilometres and micrometres have the branches of metres."""
     model, rng = draw_arm(5), np.random.default_rng(2)
-    scaled = scale_arm(model, k)
+    scaled = scale_model(model, k)
     for q in model.random(rng, 5):
         one = poise.solve_all(model, Reach("tool", model.fk(q, "tool")))
         other = poise.solve_all(scaled, Reach("tool", scaled.fk(q, "tool")))

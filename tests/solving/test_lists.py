@@ -9,7 +9,7 @@ import pytest
 import poise
 from bodies import build_two_links
 from family_arms import KINDS, draw_arm
-from general_arms import scale_arm
+from general_arms import scale_model
 from poise import ModelBuilder
 from poise.answers import complete_list, lazy_poses
 from poise.goals import Reach
@@ -212,7 +212,7 @@ def test_an_arm_of_any_size_has_the_same_list(kind: str, joints: int) -> None:
         for by in SCALES:
             T_scaled, stretch = T.copy(), np.where(slides, by, 1.0)
             T_scaled[:3, 3] *= by
-            answers = poise.solve_all(scale_arm(model, by), Reach("tool", T_scaled), q * stretch, samples=3)
+            answers = poise.solve_all(scale_model(model, by), Reach("tool", T_scaled), q * stretch, samples=3)
             assert answers.complete == own.complete
             assert [arc.branch for arc in answers.arcs] == [arc.branch for arc in own.arcs]
             for arc, other in zip(answers.arcs, own.arcs, strict=True):

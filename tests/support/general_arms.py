@@ -77,18 +77,20 @@ def calibrate(name: str, size: float, seed: int = 0) -> poise.Model:
     return builder.add_frame("tool", parent, poise.Transform.from_matrix(T)).build()
 
 
-def scale_arm(model: poise.Model, by: float) -> poise.Model:
-    """Return an arm of which every length is so many times as long."""
-    builder, parent = poise.ModelBuilder("scaled"), None
-    for joint in model.joints:
-        T = joint.offset.matrix.copy()
-        T[:3, 3] *= by
-        given: dict[str, Any] = {"offset": poise.Transform.from_matrix(T)}
-        if joint.kind != "fixed":
-            stretch = by if joint.kind == "prismatic" else 1.0
-            given |= {"axis": joint.axis, "lower": stretch * joint.lower, "upper": stretch * joint.upper}
-        builder.add_joint(joint.name, parent, joint.kind, **given)
-        parent = joint.name
-    T = model.frame("tool").offset.matrix.copy()
-    T[:3, 3] *= by
-    return builder.add_frame("tool", parent, offset=poise.Transform.from_matrix(T)).build()
+def scale_model(model: poise.Model, by: float) -> poise.Model:
+    """Return the body with every length so many times as long; masses and mimics are left out."""
+    builder = poise.ModelBuilder(f"{model.name} x {by:g}")
+    for name in model.frames:
+        frame = model.frame(name)
+        offset = np.array(frame.offset.matrix)
+        offset[:3, 3] *= by
+        if frame.joint is None:
+            builder.add_frame(name, frame.parent, offset)
+            continue
+        joint = model.joint(frame.joint)
+        stretch = by if joint.kind == "prismatic" else 1.0
+        given: dict[str, Any] = {} if joint.kind == "fixed" else {"axis": joint.axis}
+        if joint.kind not in ("fixed", "continuous"):
+            given |= {"lower": stretch * joint.lower, "upper": stretch * joint.upper}
+        builder.add_joint(joint.name, frame.parent, joint.kind, frame=name, offset=offset, **given)
+    return builder.build()
