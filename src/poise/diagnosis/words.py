@@ -66,14 +66,14 @@ def say_needed_tolerance(solution: Solution, name: str) -> str:
     return " and ".join(out)
 
 
-def round_up(value: float, unit: float = 1.0, digits: int = 3) -> str:
-    """Return the digits of a positive value in its unit, rounded up."""
-    step = 10.0 ** (math.floor(math.log10(value / unit)) - digits + 1)
+def round_up(value: float, unit: float = 1.0) -> str:
+    """Return the first three digits of a positive value in its unit, rounded up."""
+    step = 10.0 ** (math.floor(math.log10(value / unit)) - 2)
     count = math.ceil(value / unit / step * (1 - 1e-12))
-    text = f"{count * step:.{digits}g}"
+    text = f"{count * step:.3g}"
     while float(text) * unit < value:
         count += 1
-        text = f"{count * step:.{digits}g}"
+        text = f"{count * step:.3g}"
     return text
 
 

@@ -87,8 +87,8 @@ def read_distance(distance: Any) -> Range:
     return read_range(distance, "Distance: distance", 0.0, math.nextafter(LARGEST, 0.0))
 
 
-def pack_span(place: NDArray[np.float64] | None, span: Range, least: float = 0.0) -> NDArray[np.float64]:
+def pack_span(place: NDArray[np.float64] | None, span: Range) -> NDArray[np.float64]:
     """Return the packed target of one row: the range is absolute, in the first entry of each half."""
     low, high = np.zeros(6), np.zeros(6)
-    low[0], high[0] = max(least, span.ends[0]), span.ends[1]
+    low[0], high[0] = max(0.0, span.ends[0]), span.ends[1]
     return np.concatenate([pack_target(None, place), low, high])

@@ -56,13 +56,12 @@ def make_answer(
     winner: int | None = None,
     late: bool = False,
     unreachable: bool = False,
-    colliding: int = 0,
 ) -> Answer:
     """Return the answer of a driver with its own searches; `winner` defaults to the last search."""
     make: Any = Answer  # takes one tuple, unlike a NamedTuple
     errors = errors if isinstance(errors, bytes) else np.asarray(errors, dtype=np.float64).tobytes()
     won = searches if winner is None else winner
-    answer: Answer = make((q, errors, outcome, steps, searches, won, seconds, late, unreachable, colliding, None))
+    answer: Answer = make((q, errors, outcome, steps, searches, won, seconds, late, unreachable, 0, None))
     return answer
 
 

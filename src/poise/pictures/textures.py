@@ -71,23 +71,23 @@ def sample_texture(pixels: Bytes, uv: NDArray[np.floating]) -> Floats:
     return np.asarray(pixels[y, x] / 255.0)
 
 
-def shrink_texture(texture: Texture, most: int = LARGEST) -> Texture:
-    """Shrink an image to at most `most` pixels per side; leave small images, and those that cannot be decoded."""
+def shrink_texture(texture: Texture) -> Texture:
+    """Shrink an image to at most `LARGEST` pixels per side; leave small images, and those that cannot be decoded."""
     pixels = decode_texture(texture)
-    if pixels is None or (max(pixels.shape[:2]) <= most and len(texture.data) < 1 << 20):
+    if pixels is None or (max(pixels.shape[:2]) <= LARGEST and len(texture.data) < 1 << 20):
         return texture
     import imageio.v3 as imageio
 
-    small = shrink_pixels(pixels, most)
+    small = shrink_pixels(pixels)
     if (small[:, :, 3] > 250).all():
         data = imageio.imwrite("<bytes>", small[:, :, :3], extension=".jpg", quality=88)
         return Texture(bytes(data), "image/jpeg")
     return Texture(bytes(imageio.imwrite("<bytes>", small, extension=".png")), "image/png")
 
 
-def shrink_pixels(pixels: Bytes, most: int = LARGEST) -> Bytes:
-    """Return an image, (rows, columns, 4), with at most `most` pixels per side: means of blocks of pixels."""
-    step = -(-max(pixels.shape[:2]) // most)
+def shrink_pixels(pixels: Bytes) -> Bytes:
+    """Return an image, (rows, columns, 4), with at most `LARGEST` pixels per side: means of blocks of pixels."""
+    step = -(-max(pixels.shape[:2]) // LARGEST)
     rows, columns = (max(size // step, 1) for size in pixels.shape[:2])
     step_rows, step_columns = min(step, pixels.shape[0]), min(step, pixels.shape[1])
     block = pixels[: rows * step_rows, : columns * step_columns].reshape(rows, step_rows, columns, step_columns, 4)

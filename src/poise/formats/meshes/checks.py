@@ -15,14 +15,14 @@ MAX_TRIANGLES = 4_000_000
 LARGEST = 1e9  # limit for a vertex coordinate
 
 
-def check_vertices(source: Source, values: NDArray[np.floating], what: str = "vertex") -> NDArray[np.float32]:
+def check_vertices(source: Source, values: NDArray[np.floating]) -> NDArray[np.float32]:
     """Return vertices (n, 3) as float32; raise `FormatError` if a number is not finite or is too large."""
     with np.errstate(invalid="ignore"):
         good = (np.abs(values) <= LARGEST).all(axis=1)
     if not good.all():
         row = int(np.argmin(good))
         raise source.make_error(
-            f"{what} {row} is {values[row].tolist()}; every number must be finite, at most {LARGEST:g}."
+            f"vertex {row} is {values[row].tolist()}; every number must be finite, at most {LARGEST:g}."
         )
     return np.ascontiguousarray(values, np.float32)
 

@@ -354,7 +354,7 @@ def write_plan(table: Table) -> str:
     return f"#define POISE_PLAN {plans.pop()}\n" if len(plans) == 1 else ""
 
 
-def inline_headers(source: str, folder: Path = ROOT) -> str:
+def inline_headers(source: str) -> str:
     """Return the source with each kernel header inlined once, so that a cache can identify it by its hash."""
     seen: set[str] = set()
 
@@ -363,7 +363,7 @@ def inline_headers(source: str, folder: Path = ROOT) -> str:
         if name in seen:
             return ""
         seen.add(name)
-        return inline((folder / name).read_text("utf-8").replace("#pragma once", ""))
+        return inline((ROOT / name).read_text("utf-8").replace("#pragma once", ""))
 
     def inline(text: str) -> str:
         return re.sub(r'^#include "([\w./]+)"$', place, text, flags=re.MULTILINE)

@@ -36,6 +36,7 @@ Faces = NDArray[np.int64]
 
 FINEST = 9  # three times the number of cells per smallest radius; fewer for large parts
 MOST_CELLS = 36  # along the longest side
+BLEND = 0.5  # mean radii: the width of a smooth transition
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,10 +124,10 @@ def mesh_solid(solid: Solid) -> Surface:
     return Surface(found[0] @ solid.T_frame_solid[:3, :3].T + solid.T_frame_solid[:3, 3], found[1])
 
 
-def round_surface(cones: Sequence[Solid], blend: float = 0.5) -> Surface:
-    """Mesh the surface around all capsules; `blend` is the width of the smooth transition, in mean radii."""
+def round_surface(cones: Sequence[Solid]) -> Surface:
+    """Mesh the surface around all capsules, with smooth transitions."""
     radii = [radius for cone in cones for radius in cone.round]
-    soft = blend * float(np.mean(radii))
+    soft = BLEND * float(np.mean(radii))
     ends = np.array([cone.ends for cone in cones])
     reach = max(radii) + soft
     low, high = ends.min(axis=(0, 1)) - reach, ends.max(axis=(0, 1)) + reach
