@@ -80,7 +80,7 @@ def follow_command(
         typer.echo(write_greeting(follower, host, port, token))
     report = partial(typer.echo, err=True)
     with listener, suppress(KeyboardInterrupt):
-        asyncio.run(LineServer(LiveMessages(follower), report, token).serve(listener))
+        asyncio.run(LineServer(LiveMessages(follower, report), token).serve(listener))
 
 
 def read_address(text: str) -> tuple[str, int]:

@@ -14,7 +14,8 @@ z]}``, or null if it was lost. Every message gets one answer; a wrong one gets `
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import poise
@@ -45,10 +46,32 @@ Message = dict[str, Any]
 
 
 class LiveMessages:
-    """The conversation of one client with a Follower."""
+    """The conversation of one client at a time with a Follower.
 
-    def __init__(self, follower: Follower) -> None:
-        self.follower = follower
+    Args:
+        follower: The follower.
+        report: A function that is called with a line of text when a client comes or goes.
+    """
+
+    def __init__(self, follower: Follower, report: Callable[[str], object] = str) -> None:
+        self.follower, self.report, self.busy = follower, report, False
+
+    @contextmanager
+    def admit(self, name: str) -> Iterator[Message]:
+        """Serve one client, which gets the message that is yielded first.
+
+        Raises:
+            InvalidValue: Another client is connected.
+        """
+        if self.busy:
+            raise InvalidValue("another client is connected; one at a time is served. Disconnect it and try again.")
+        self.busy = True
+        self.report(f"{name} is connected")
+        try:
+            yield self.greet()
+        finally:
+            self.busy = False
+            self.report(f"{name} has left")
 
     def greet(self) -> Message:
         """Begin again where the body is, with nothing engaged; return the message to send first.
@@ -71,13 +94,13 @@ class LiveMessages:
             "q": follower.q.tolist(),
         }
 
-    def answer(self, line: bytes) -> Message:
-        """Return the answer to one line."""
+    def answer(self, data: bytes | str, parse: Callable[[Any], Any] = json.loads) -> Message:
+        """Return the answer to one message; `parse` reads its format."""
         try:
-            message = read_message(line)
+            message = read_message(data, parse)
             given = [name for name in COMMANDS if name in message]
             if len(given) > 1:
-                raise InvalidValue(f"the message has {' and '.join(map(repr, given))}; send one of them in a line.")
+                raise InvalidValue(f"the message has {' and '.join(map(repr, given))}; send one of them in a message.")
             if not given:
                 return self.step(message)
             check_keys(message, (given[0], *COMMANDS[given[0]]))
@@ -134,36 +157,39 @@ def write_step(step: LiveSolution, *, reasons: bool) -> Message:
 # ------------------------------------------------------------------------------------------------ parsing
 
 
-def read_message(line: bytes) -> Message:
-    """Return the object of a line; all its numbers are floats, below LARGEST.
+def read_message(data: bytes | str, parse: Callable[[Any], Any] = json.loads) -> Message:
+    """Return the object of a message; all its numbers are floats, below LARGEST.
 
     Raises:
-        InvalidValue: The line is not a JSON object in UTF-8, or has a number that is too large.
+        InvalidValue: The message is not an object in this format, or has a value that no message has.
     """
     try:
-        message = json.loads(
-            line.decode("utf-8"), parse_float=read_number, parse_int=read_number, parse_constant=reject_constant
-        )
+        text = data.decode("utf-8") if isinstance(data, bytes) and parse is json.loads else data
+        message = read_value(parse(text))
     except InvalidValue:
         raise
     except (ValueError, RecursionError) as error:
-        raise InvalidValue(f"the line is not JSON in UTF-8: {error}.") from None
+        name = "JSON in UTF-8" if parse is json.loads else "msgpack"
+        raise InvalidValue(f"the message is not {name}: {error}.") from None
     if not isinstance(message, dict):
-        raise InvalidValue(f'the line is {show_value(message)}; send an object, such as {{"dt": 0.01}}.')
+        raise InvalidValue(f'the message is {show_value(message)}; send an object, such as {{"dt": 0.01}}.')
     return message
 
 
-def read_number(text: str) -> float:
-    """Return a number, small enough that no square overflows."""
-    number = float(text)
-    if abs(number) >= LARGEST:
-        raise InvalidValue(f"{show_value(text)} is too large; every number must be below {LARGEST:g}.")
-    return number
-
-
-def reject_constant(text: str) -> float:
-    """Raise an error for NaN and Infinity, which JSON does not have."""
-    raise InvalidValue(f"the line has {text}; every number must be finite. Send null for a target that was lost.")
+def read_value(value: Any) -> Any:
+    """Return a value of a message, with floats, which are small enough that no square overflows."""
+    if isinstance(value, dict):
+        return {name: read_value(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [read_value(each) for each in value]
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if not isinstance(value, (int, float)):
+        raise InvalidValue(f"the message has {show_value(value)}; it can have objects, lists, text and numbers.")
+    if not abs(value) < LARGEST:
+        rule = f"every number must be finite and below {LARGEST:g}. Send null for a target that was lost."
+        raise InvalidValue(f"the message has {show_value(value)}; {rule}")
+    return float(value)
 
 
 def read_target(value: Any, what: str) -> Any:
