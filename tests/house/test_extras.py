@@ -16,6 +16,7 @@ import pytest
 import poise
 from paths import ROOT, SOURCES
 from poise.bridges.rerun import log
+from poise.cli.line_server import import_msgpack
 from poise.errors import MissingExtra
 from poise.goals import Reach
 from poise.methods import Scipy
@@ -235,6 +236,7 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "imageio": lambda _: downloads.take_picture(None),
     "imageio_ffmpeg": lambda folder: poise.plot(MOVE, folder / "a.mp4"),
     "matplotlib": lambda folder: poise.plot(poise.load("planar2"), folder / "a.png"),
+    "msgpack": lambda _: import_msgpack(),
     "mujoco": lambda folder: load_text(folder, "a.xml", MJCF),
     "pyarrow": save_parquet,
     "ray": lambda _: load_ray(),

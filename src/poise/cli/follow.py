@@ -1,11 +1,13 @@
-"""`poise follow`: follow live targets that another program sends as lines of JSON over a socket."""
+"""`poise follow`: follow live targets of another program over a socket, or of a headset, phone or mouse on a page."""
 
 import json
 import secrets
 import socket
+import ssl
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -34,6 +36,14 @@ def follow_command(
         str, typer.Option(metavar="[ADDRESS:]PORT", help="The address to listen on; port 0 chooses a free one.")
     ] = "127.0.0.1:7450",
     remote: Annotated[bool, typer.Option("--remote", help="Allow an address that other machines can reach.")] = False,
+    page: Annotated[
+        bool, typer.Option("--page", help="Serve a page for a headset, a phone or a mouse; print the steps as JSON.")
+    ] = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="PEM", help="A certificate for https, which headsets need beyond this machine."),
+    ] = None,
+    key: Annotated[Path | None, typer.Option(metavar="PEM", help="Its private key, if in another file.")] = None,
     goal: Annotated[
         list[str] | None,
         typer.Option(help="A frame that follows targets (default: hands, or the tip); may be repeated."),
@@ -55,11 +65,12 @@ def follow_command(
     package_path: Packages = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
-    """Follow live targets of another program, sent as lines of JSON over TCP. Ctrl-C ends it."""
+    """Follow live targets of another program over TCP, or with --page those of a headset. Ctrl-C ends it."""
     import asyncio
 
     from poise.cli.line_server import LineServer
     from poise.cli.live_messages import LiveMessages
+    from poise.cli.page_server import PageServer
 
     with report_errors("follow"):
         host, port = read_address(listen)
@@ -70,17 +81,20 @@ def follow_command(
         limits: list[Limit] = [Speed(speed), Acceleration(acceleration), *([Clearance()] if clearance else [])]
         goals = [Reach(name, Transform() if rotation else None) for name in split_names(goal) or list_ends(body)]
         follower = Follower(body, goals, limits, read_start(body, start), joints=split_names(joint) or None)
+        security = None if certificate is None and key is None else read_certificate(certificate, key)
         listener = open_listener(host, port)
-    token = "" if host in LOCAL else secrets.token_urlsafe(16)
+        messages = LiveMessages(follower, partial(typer.echo, err=True))
+        token = "" if host in LOCAL else secrets.token_urlsafe(16)
+        server = PageServer(messages, host, security, typer.echo) if page else LineServer(messages, token)
     port = listener.getsockname()[1]
+    url = server.write_url(port) if isinstance(server, PageServer) else ""
+    facts = {"host": host, "port": port, "model": body.name, "goals": list(follower.rows)}
     if as_json:
-        facts: dict[str, Any] = {"host": host, "port": port, "model": body.name, "goals": list(follower.rows)}
-        typer.echo(json.dumps({**facts, **({"token": token} if token else {})}))
+        typer.echo(json.dumps({**facts, **({"url": url} if url else {"token": token} if token else {})}))
     else:
-        typer.echo(write_greeting(follower, host, port, token))
-    report = partial(typer.echo, err=True)
+        typer.echo(write_greeting(follower, host, port, token, url), err=page)  # the steps of a page go to stdout
     with listener, suppress(KeyboardInterrupt):
-        asyncio.run(LineServer(LiveMessages(follower, report), token).serve(listener))
+        asyncio.run(server.serve(listener))
 
 
 def read_address(text: str) -> tuple[str, int]:
@@ -107,9 +121,30 @@ def open_listener(host: str, port: int) -> socket.socket:
     raise InvalidValue(f"--listen {host}:{port}: {reason}. Choose another address or port; 0 is a free port.")
 
 
-def write_greeting(follower: Follower, host: str, port: int, token: str) -> str:
+def read_certificate(certificate: Path | None, key: Path | None) -> ssl.SSLContext:
+    """Return the settings of an encrypted server."""
+    if certificate is None:
+        raise InvalidValue(f"--key is {key}, but --certificate is missing.")
+    out = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        out.load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidValue(
+            f"--certificate {certificate}: {reason}. Give a PEM file with a certificate, and its private key in the "
+            "same file or by --key; mkcert makes both."
+        ) from None
+    return out
+
+
+def write_greeting(follower: Follower, host: str, port: int, token: str, url: str) -> str:
     """Return the text to print on the terminal."""
     goals = ", ".join(follower.rows)
+    if url:
+        lines = [f"{follower.model.name} follows {goals} on this page: {url}"]
+        if host in LOCAL:
+            lines.append(f"For a headset or phone on a USB cable, type first: adb reverse tcp:{port} tcp:{port}")
+        return "\n".join([*lines, "Ctrl-C ends it."])
     lines = [f"{follower.model.name} listens on {host}:{port} for targets of {goals}. Ctrl-C ends it."]
     if token:
         lines.append(f"Clients first send this line: {json.dumps({'token': token})}")

@@ -119,6 +119,8 @@ def write_html(data: dict[str, Any]) -> str:
     if "drag" in data:
         own = ["race.js"] if "races" in data["drag"] else ["lesson.js", "goal_choice.js", "drag.js"]
         names += ["kernels.js", "handles.js", *own]
+    if "live" in data:
+        names += ["handles.js", "live.js"]
     script = "\n".join((HERE / name).read_text("utf-8") for name in names)
     page = (HERE / "page.html").read_text("utf-8")
     return page.replace("/*SCRIPT*/", script).replace("/*SCENE*/", text)

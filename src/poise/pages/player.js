@@ -34,7 +34,7 @@ class Player {
   }
 
   home() {
-    this.azimuth = this.scene.azimuth; this.elevation = this.scene.elevation; this.zoom = this.scene.drag ? 1.2 : 1;  // with room to drag
+    this.azimuth = this.scene.azimuth; this.elevation = this.scene.elevation; this.zoom = this.scene.drag || this.scene.live ? 1.2 : 1;  // with room to drag
     this.middle = [...this.scene.middle];
   }
 
@@ -126,13 +126,18 @@ class Player {
 
   // ---------------------------------------------------------------------------------------------- drawing
 
-  draw() {
+  move() {
     const time = Math.min(this.time, this.end), moved = new Map();
     const now = (track) => { if (!moved.has(track)) moved.set(track, this.transform(track, time)); return moved.get(track); };
     for (const solid of this.solids) if (solid.track >= 0) solid.place = M.product(now(solid.track), solid.local);
     if (this.painter.bodies) this.painter.bodies.move(now);
-    const night = matchMedia("(prefers-color-scheme: dark)").matches, camera = this.camera();
-    this.painter.paint(this.solids, this.world, camera, night ? {ink: [0, 0, 0], pencil: [0.8, 0.86, 0.92]} : {ink: [0.16, 0.2, 0.26], pencil: [0.16, 0.2, 0.26]});
+  }
+
+  show(solids, camera, night) { this.painter.paint(solids, this.world, camera, night ? {ink: [0, 0, 0], pencil: [0.8, 0.86, 0.92]} : {ink: [0.16, 0.2, 0.26], pencil: [0.16, 0.2, 0.26]}); }
+
+  draw() {
+    const time = Math.min(this.time, this.end), camera = this.camera();
+    this.move(); this.show(this.solids, camera, matchMedia("(prefers-color-scheme: dark)").matches);
     if (this.puppet) this.placeHandles(camera, time);
     this.placeLabels(camera, time); this.showTime(time); this.drawCurves(time);
     this.drawn += 1; document.body.dataset.drawn = this.drawn;

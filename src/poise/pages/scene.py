@@ -75,6 +75,7 @@ class PageScene:
     near: tuple[Floats, Floats] | None = None
     bodies: list[dict[str, int]] = field(default_factory=list)
     drag: dict[str, Any] | None = None
+    live: dict[str, Any] | None = None
     lacks_meshes: bool = False
 
     @property
@@ -185,7 +186,7 @@ class PageScene:
             "cell": round(10.0 ** np.round(np.log10(radius)) * 0.5, 6),
             "azimuth": self.azimuth,
             "elevation": self.elevation,
-            **({} if self.drag is None else {"drag": self.drag}),
+            **{k: v for k, v in (("drag", self.drag), ("live", self.live)) if v is not None},
         }
 
     def find_box(self) -> tuple[Floats, Floats]:

@@ -277,9 +277,9 @@ class GLPainter {
 
   paint(solids, world, camera, colors) {
     const gl = this.gl, opaque = solids.filter((s) => s.color[3] > 0.99), clear = solids.filter((s) => s.color[3] <= 0.99);
-    this.paintShadow(opaque.filter((s) => s.shadow), world);
-    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
-    gl.clearColor(0, 0, 0, 0); gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    if (!camera.second) this.paintShadow(opaque.filter((s) => s.shadow), world);  // not for the other eye of a headset
+    gl.bindFramebuffer(gl.FRAMEBUFFER, camera.screen || null); gl.viewport(...(camera.port || [0, 0, this.canvas.width, this.canvas.height]));
+    if (!camera.second) { gl.clearColor(0, 0, 0, 0); gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT); }
     gl.enable(gl.DEPTH_TEST); gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.depthMask(false); gl.useProgram(this.ground.made); gl.bindTexture(gl.TEXTURE_2D, this.targets[0].image);
     const at = this.ground.at;

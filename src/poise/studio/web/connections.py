@@ -15,8 +15,9 @@ from websockets.http11 import Request, Response
 
 from poise.studio.web.gate import Gate
 
-__all__ = ["list_options"]
+__all__ = ["edit_page", "list_options", "respond"]
 
+ServePage = Callable[[ServerConnection, Request], Response | None]
 MAX_MESSAGE_BYTES = 16 << 20  # [bytes] per message; a file comes in parts of 0.5 MiB, a picture of the window in one
 MAX_MESSAGES = 2000  # in a burst, refilled within 2 s; a drag sends about 125 per second
 MAX_BYTES = 300 << 20  # in a burst, refilled within 60 s: enough for the largest ZIP allowed
@@ -34,12 +35,12 @@ OURS = b"""<title>Poise studio</title>
 """
 SCRIPT = f"<head>\n<script>\n{(Path(__file__).parent / 'page.js').read_text(encoding='utf-8')}</script>".encode()
 REJECTED = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Poise studio</title>
+<html lang="en"><meta charset="utf-8"><title>Poise</title>
 <body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto">
-<h1>This address does not open the studio</h1>
+<h1>This address does not open the page</h1>
 <p>{}</p>
-<p>Open the address that <code>poise studio</code> printed in the terminal, or that <code>studio.url</code> has in
-Python: it ends in <code>?token=</code> and a secret that is new for every studio.</p>
+<p>Open the address that <code>poise</code> printed in the terminal, or that <code>studio.url</code> has in Python: it
+ends in <code>?token=</code> and a secret that is new each time.</p>
 """
 HEADERS = {
     "Referrer-Policy": "no-referrer",  # the address contains the token
@@ -86,7 +87,7 @@ class BoundedConnection(ServerConnection):
         return message
 
 
-def list_options(gate: Gate, serve_page: Callable[[ServerConnection, Request], Response | None]) -> dict[str, Any]:
+def list_options(gate: Gate, serve_page: ServePage) -> dict[str, Any]:
     """Return the options of websockets' `serve` that apply the gate and the limits."""
 
     def answer(connection: ServerConnection, request: Request) -> Response | None:
@@ -94,13 +95,22 @@ def list_options(gate: Gate, serve_page: Callable[[ServerConnection, Request], R
         fault = gate.find_fault(headers.get_all("Host"), headers.get_all("Origin"), request.path)
         if fault:
             return respond(HTTPStatus.FORBIDDEN, REJECTED.format(html.escape(fault)).encode())
-        headers.pop("Accept-Encoding", None)  # the page is modified below, so it must not be compressed
+        return serve_page(connection, request)
+
+    return {"process_request": answer, "max_size": MAX_MESSAGE_BYTES, "create_connection": BoundedConnection}
+
+
+def edit_page(serve_page: ServePage) -> ServePage:
+    """Return a function that serves viser's page with our title and script."""
+
+    def answer(connection: ServerConnection, request: Request) -> Response | None:
+        request.headers.pop("Accept-Encoding", None)  # a page that is modified must not be compressed
         page = serve_page(connection, request)
         if page is None or page.status_code != HTTPStatus.OK:
             return page
         return respond(HTTPStatus.OK, bytes(page.body).replace(TITLE, OURS, 1).replace(b"<head>", SCRIPT, 1))
 
-    return {"process_request": answer, "max_size": MAX_MESSAGE_BYTES, "create_connection": BoundedConnection}
+    return answer
 
 
 def respond(status: HTTPStatus, body: bytes) -> Response:

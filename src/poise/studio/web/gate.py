@@ -62,12 +62,10 @@ class Gate:
     def find_fault(self, hosts: Sequence[str], origins: Sequence[str], path: str) -> str:
         """Return the reason to reject a request, or ""; `path` includes the query."""
         if len(hosts) != 1 or "@" in hosts[0] or not self.is_known(hosts[0]):
-            return (
-                "The studio does not answer to this host name. Start it with --host, or name a proxy by --allow-origin."
-            )
+            return "This server does not answer to this host name. Open its address, or name a proxy: --allow-origin."
         own = {f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}"}
         if len(origins) > 1 or not {origin.lower() for origin in origins} <= own | self.origins:
-            return "A page of another origin may not use the studio. Name a proxy that may by --allow-origin."
+            return "A page of another origin may not connect. Name a proxy that may by --allow-origin."
         tokens = parse_qs(path.partition("#")[0].partition("?")[2]).get("token", [])
         given = tokens[0].encode("utf-8", "replace") if len(tokens) == 1 else b""
         if not secrets.compare_digest(given, self.token.encode()):

@@ -46,14 +46,14 @@ def start_server(host: str, port: int, label: str, gate: Gate) -> viser.ViserSer
         import viser
         from websockets.asyncio import server as sockets
 
-        from poise.studio.web.connections import list_options
+        from poise.studio.web.connections import edit_page, list_options
     except ImportError:
         raise MissingExtra(f"the studio needs viser. Type: pip install '{INDEX_NAME}[studio]'") from None
     address, serve, guarded = Address(host), sockets.serve, threading.Event()
 
     def serve_guarded(handler: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
         if host is address:
-            options.update(list_options(gate, options["process_request"]))
+            options.update(list_options(gate, edit_page(options["process_request"])))
             guarded.set()
         return serve(handler, host, port, **options)
 
