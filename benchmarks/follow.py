@@ -1,4 +1,4 @@
-"""Live targets: `python benchmarks/follow.py [stream g1 socket] [--urdf FILE] [--steps 3000]`.
+"""Live targets: `python benchmarks/follow.py [stream turns g1 socket] [--urdf FILE] [--steps 3000]`.
 
 stream  a hand of UR5e and Panda led along a smooth path at 100 Hz, of which 5 % of the targets are lost and 2 % jump by
         0.2 m for one step, followed within 2 rad/s and 20 rad/s^2. A part of the path of UR5e is out of its reach.
@@ -7,7 +7,13 @@ stream  a hand of UR5e and Panda led along a smooth path at 100 Hz, of which 5 %
         steps that are more than 20 mm away and not reported. "average" rebuilds the method of xr_teleoperate: the cost
         50 |position|^2 + |rotation|^2 + 0.02 |q|^2 + 0.1 |q - q_before|^2 inside the ranges (SciPy instead of IPOPT),
         and the mean of the last four answers with weights 0.4, 0.3, 0.2 and 0.1; it is given the last target if one is
-        lost, and reports nothing. Times are CPU milliseconds of a step.
+        lost, and reports nothing. "tracker" is ssik's Tracker (`pip install ssik`) with its limit on speed; it has none
+        on accelerations, and is not called if a target is lost. Times are CPU milliseconds of a step.
+turns   the loop of ManiSkill#1435, rebuilt: the hand of the Panda, or of a G1 with six joints (`--urdf`), turns by 30
+        degrees about each axis in 100 steps, and stays there for 100. "held" rebuilds ManiSkill's controller: damped
+        least squares from the last pose, whose answer is dropped if it has not converged to 1e-4. "missed" counts the
+        steps that end outside of the tolerances, 0.1 mm and 1e-3 rad, "silent" those of them that are not reported;
+        then the errors of the last step
 g1      both arms and the waist of the Unitree G1 (`--urdf g1_29dof_rev_1_0.urdf` of example-robot-data), 17 joints,
         without self-clearance and with it: CPU milliseconds of a step, and the differences as above
 socket  the hand of UR5e on the same path through `poise follow` on this machine: microseconds from sending a line to
@@ -21,6 +27,7 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,7 +122,28 @@ def make_average(model: poise.Model, q: Floats) -> Step:
     return step
 
 
+def make_tracker(model: poise.Model, q: Floats) -> Step:
+    """Return a step of ssik's Tracker, whose frames have another base or tool."""
+    from ssik import Manipulator
+
+    arm, time_s = Manipulator.from_prebuilt(model.name), [0.0]
+    nq, base = len(BENT[model.name]), np.diag([-1.0, -1.0, 1.0, 1.0]) if model.name == "ur5e" else np.eye(4)
+    tracker = arm.tracker(q[:nq], max_joint_speed=SPEED, t0=0.0)
+    tool = np.linalg.solve(base @ model.fk(q, model.frames[-1]), arm.fk(q[:nq]))
+
+    def step(target: Floats | None) -> tuple[Floats, bool]:
+        time_s[0] += DT
+        if target is None:
+            return np.array([*tracker.q, *q[nq:]]), True
+        found = tracker.update(base @ target @ tool, time_s[0])
+        return np.array([*found.q, *q[nq:]]), found.status.name != "OK"
+
+    return step
+
+
 METHODS: dict[str, Callable[[poise.Model, Floats], Step]] = {"poise": make_follower, "average": make_average}
+if find_spec("ssik"):
+    METHODS["tracker"] = make_tracker
 
 
 def follow_streams(given: Namespace) -> bool:
@@ -149,12 +177,84 @@ def follow_streams(given: Namespace) -> bool:
     return good
 
 
-def follow_arms(given: Namespace) -> bool:
-    """Print the table of the G1; return whether all limits held."""
-    model, table = poise.load(given.urdf), Table("limits:18", "fast:7", "sudden:8", "jerk:9.0f", "ms:9.3f", "p99:9.3f")
-    names, ends = ("shoulder", "elbow", "wrist", "waist"), ("left_wrist_yaw_link", "right_wrist_yaw_link")
-    arms = [joint.name for joint in model.joints if any(name in joint.name for name in names)]
-    start, good = np.array(model.rest), True
+def follow_turns(given: Namespace) -> bool:
+    """Print the table of turns; return whether every miss was reported."""
+    table = Table("hand:18", "axis:5", "missed:7", "silent:7", "mm:8.2f", "degrees:8.2f")
+    panda, good = poise.load("panda"), True
+    cases: list[tuple[str, poise.Model, Floats, str, list[str] | None]] = [
+        ("panda", panda, np.array([*BENT["panda"], *panda.rest[7:]]), panda.frames[-1], None)
+    ]
+    if given.urdf.exists():
+        g1 = poise.load(given.urdf)
+        names = [
+            f"right_{part}_joint" for part in ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll")
+        ]
+        cases.append(("g1", g1, bend_arms(g1), "right_wrist_roll_link", ["waist_yaw_joint", *names]))
+    for name, model, start, hand, joints in cases:
+        for axis, direction in zip("xyz", np.eye(3), strict=True):
+            for method, make in (("poise", make_turning), ("held", make_held)):
+                step, states = make(model, start, hand, joints), []
+                for k in range(200):
+                    target = np.array(model.fk(start, hand))
+                    target[:3, :3] = (
+                        Rotation.from_vector(np.radians(0.3 * min(k, 100)) * direction).matrix @ target[:3, :3]
+                    )
+                    q, reported = step(target)
+                    metres, angle = measure_error(model.fk(q, hand), target)
+                    states.append((metres > 1e-4 * (1 + 1e-6) or angle > 1e-3 * (1 + 1e-6), reported))
+                missed, silent = sum(far for far, _ in states), sum(far and not told for far, told in states)
+                table.add(f"{name} {method}", axis, missed, silent, 1e3 * metres, np.degrees(angle))
+                good = good and (method != "poise" or not silent)
+    return good
+
+
+def make_turning(model: poise.Model, q: Floats, hand: str, joints: list[str] | None) -> Step:
+    """Return a step of a Follower of a hand."""
+    follower = Follower(model, Reach(hand, Transform(), tolerance=(1e-4, 1e-3), name="hand"), LIMITS, q, joints=joints)
+
+    def step(target: Floats | None) -> tuple[Floats, bool]:
+        solution = follower.step({"hand": target}, DT)
+        return solution.q, solution.state != "following"
+
+    return step
+
+
+def make_held(model: poise.Model, q: Floats, hand: str, joints: list[str] | None) -> Step:
+    """Return a step of ManiSkill's controller."""
+    free = [
+        v
+        for joint in model.joints
+        if joint.nv and (joints is None or joint.name in joints)
+        for v in range(model.nv)[joint.v]
+    ]
+    last = [np.array(q)]
+
+    def step(target: Floats | None) -> tuple[Floats, bool]:
+        assert target is not None
+        x = np.array(last[0])
+        for _ in range(100):
+            T = model.fk(x, hand)
+            error = np.concatenate([target[:3, 3] - T[:3, 3], Rotation.from_matrix(target[:3, :3] @ T[:3, :3].T).log()])
+            if np.linalg.norm(error) < 1e-4:
+                last[0] = np.clip(x, model.lower, model.upper)
+                break
+            J, v = model.jacobian(x, hand)[:, free], np.zeros(model.nv)
+            v[free] = J.T @ np.linalg.solve(J @ J.T + 1e-6 * np.eye(6), error)
+            x = model.integrate(x, 0.5 * v)
+        return last[0], False
+
+    return step
+
+
+def measure_error(T: Floats, target: Floats) -> tuple[float, float]:
+    """Return the distance and the angle between two transforms [m, rad]."""
+    turn = Rotation.from_matrix(target[:3, :3] @ T[:3, :3].T)
+    return float(np.linalg.norm(target[:3, 3] - T[:3, 3])), float(turn.angle)
+
+
+def bend_arms(model: poise.Model) -> Floats:
+    """Return the rest pose of the G1 with bent arms."""
+    start = np.array(model.rest)
     for name, angle in {
         "left_shoulder_roll": 0.3,
         "right_shoulder_roll": -0.3,
@@ -162,6 +262,15 @@ def follow_arms(given: Namespace) -> bool:
         "right_elbow": 0.8,
     }.items():
         start[model.joint(f"{name}_joint").q] = angle
+    return start
+
+
+def follow_arms(given: Namespace) -> bool:
+    """Print the table of the G1; return whether all limits held."""
+    model, table = poise.load(given.urdf), Table("limits:18", "fast:7", "sudden:8", "jerk:9.0f", "ms:9.3f", "p99:9.3f")
+    names, ends = ("shoulder", "elbow", "wrist", "waist"), ("left_wrist_yaw_link", "right_wrist_yaw_link")
+    arms = [joint.name for joint in model.joints if any(name in joint.name for name in names)]
+    start, good = bend_arms(model), True
     limits: dict[str, tuple[Limit, ...]] = {"rates": LIMITS, "and self-clearance": (*LIMITS, Clearance())}
     for what, kept in limits.items():
         follower = Follower(model, [Reach(end, Transform()) for end in ends], kept, start, joints=arms)
@@ -212,7 +321,12 @@ def time_socket(given: Namespace) -> None:
         server.terminate()
 
 
-PARTS = {"stream": Part(follow_streams), "g1": Part(follow_arms, "urdf"), "socket": Part(time_socket)}
+PARTS = {
+    "stream": Part(follow_streams),
+    "turns": Part(follow_turns),
+    "g1": Part(follow_arms, "urdf"),
+    "socket": Part(time_socket),
+}
 
 if __name__ == "__main__":
     run_command(__doc__, PARTS, OPTIONS, ["scipy"])
