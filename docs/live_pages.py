@@ -55,6 +55,25 @@ def follow_path() -> Any:
     return found
 
 
+def follow_stream() -> Any:
+    """Follow a hand with an arm; targets are lost and jump."""
+    import numpy as np
+
+    import poise
+    from poise.goals import Reach
+    from poise.limits import Acceleration, Speed
+
+    arm, dt, found = poise.load("panda"), 1.0 / 60.0, []
+    q = np.array([0.3, -0.4, 0.2, -2.0, 0.1, 1.7, 0.5, *arm.rest[7:]])
+    follower = poise.motion.Follower(arm, Reach("panda_hand_tcp"), [Speed(2.0), Acceleration(20.0)], q)
+    start = arm.fk(q, "panda_hand_tcp")[:3, 3]
+    for k in range(480):
+        wave = 1.0 - np.cos(np.array([0.7, 1.1, 1.6]) * k * dt)
+        target = start + np.array([-0.08, -0.14, 0.09]) * wave + [0.0, 0.0, 0.2 * (k % 50 == 49)]
+        found.append(follower.step({"panda_hand_tcp": None if k % 20 == 19 else target}, dt).solution)
+    return found[::2]
+
+
 def crouch() -> Any:
     """Lower the body of a dog over four pinned feet."""
     import numpy as np
@@ -147,6 +166,7 @@ PLAYED: Mapping[str, Callable[[], Any]] = {
     "follow": follow_ball,
     "search": search_ball,
     "path": follow_path,
+    "stream": follow_stream,
     "crouch": crouch,
     "snake": bend_snake,
 }
