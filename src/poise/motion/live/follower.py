@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from poise.motion.live.joint_rates import JointRates
 from poise.motion.live.live_solution import LiveSolution
 from poise.motion.live.target_stream import ABSENT, TargetStream, read_place, takes_places
 from poise.solvers import Solution, Solver
+from poise.solvers.solution import make_solution
 from poise.solvers.starts import read_start
 from poise.solvers.table import combine_postures
 from poise.spatial import as_rotation
@@ -76,6 +78,8 @@ class Follower:
         self.model, self.rates = model, JointRates(model, solver.options.limits)
         self.braking = BrakingWay(solver, self.rates)
         self.solver = self.braking.planner
+        rates = tuple(limit for limit in solver.options.limits if limit.timed)
+        self._meter = solver.with_options(replace(solver.options, limits=rates))  # of errors, without clearances
         if np.shape(target_speed) != (2,):
             raise ShapeMismatch(f"target_speed is {target_speed!r}; give two numbers: (3.0 m/s, 20.0 rad/s).")
         speeds = check_positive(target_speed[0], "target_speed"), check_positive(target_speed[1], "target_speed")
@@ -211,7 +215,8 @@ class Follower:
     def _look_at(self, way: Floats) -> Solution:
         """Return the pose after a motion, as a solution with its errors."""
         still = np.zeros((self.model.nv, 2))
-        return self.solver.search(self.model.clamp(self.model.integrate(self._q, way)), self._targets, still)
+        found = self._meter.search(self.model.clamp(self.model.integrate(self._q, way)), self._targets, still)
+        return make_solution(self.solver, found.answer, found.targets)
 
     def _finish(self, found: Solution, gaps: Mapping[str, str], dt: float) -> LiveSolution:
         """Take a step, and report it."""
