@@ -196,3 +196,17 @@ def test_hands_that_are_led_into_each_other_stop_apart():
     assert min(gaps) >= -2e-9
     assert gaps[-1] < 0.01
     assert np.abs(last).max() < 1e-3
+
+
+def test_without_limits_a_body_in_millimetres_moves_like_one_in_metres():
+    paths = []
+    for units, size in (("m", 1.0), ("mm", 1e3)):
+        builder = poise.ModelBuilder()
+        builder.units = units
+        builder.add_joint("slide", None, "prismatic", lower=-size, upper=size, velocity=0.5 * size)
+        builder.add_joint("turn", "slide", "revolute", axis=(0, 0, 1), offset=(0.5 * size, 0, 0), velocity=2.0)
+        follower = Follower(builder.add_frame("tip", "turn", (0.5 * size, 0, 0)).build(), Reach("tip"))
+        target = np.array([0.9, 0.3, 0.3]) * size
+        paths.append([follower.step({"tip": target}, DT).q / (size, 1.0) for _ in range(40)])
+    np.testing.assert_allclose(*paths, atol=1e-3)
+    assert np.diff(paths[0], axis=0).max(axis=0)[0] > 2e-3

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 import poise
+from poise.arguments import check_positive
 from poise.cli.console import Body, report_errors
 from poise.cli.files import Base, Packages, Scale, Tool, Up, load_all, read_options
 from poise.cli.solve import read_start, split_names
@@ -21,6 +22,7 @@ from poise.goals import Reach
 from poise.limits import Acceleration, Clearance, Limit, Speed
 from poise.model import Model
 from poise.motion import Follower
+from poise.motion.live.joint_rates import convert_rate
 from poise.rig.ends import find_machine_ends
 from poise.spatial import Transform
 
@@ -78,7 +80,9 @@ def follow_command(
             raise InvalidValue(f"--listen {listen} can be reached from other machines; add --remote to allow that.")
         options = read_options(base=base, scale=scale, up=up, package_path=package_path)
         body, _ = load_all(model, options, None, None, tool)
-        limits: list[Limit] = [Speed(speed), Acceleration(acceleration), *([Clearance()] if clearance else [])]
+        most = None if speed is None else convert_rate(body, check_positive(speed, "--speed"))
+        rates = Speed(most), Acceleration(convert_rate(body, check_positive(acceleration, "--acceleration")))
+        limits: list[Limit] = [*rates, *([Clearance()] if clearance else [])]
         goals = [Reach(name, Transform() if rotation else None) for name in split_names(goal) or list_ends(body)]
         follower = Follower(body, goals, limits, read_start(body, start), joints=split_names(joint) or None)
         security = None if certificate is None and key is None else read_certificate(certificate, key)

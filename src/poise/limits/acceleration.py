@@ -1,6 +1,6 @@
 """Acceleration: a bound on the acceleration of joints.
 
-    rule   |v_i - v_i before| <= max_i dt      radians per second squared; metres per second squared for slides
+    rule   |v_i - v_i before| <= max_i dt      radians, or for slides the unit of the body, per s^2
 
 It depends on time, so it applies in `Solver.step`, from one call to the next, and is rejected by `solve`. A joint must
 also be able to stop before its limit: v_i <= sqrt(2 max_i (upper_i - q_i)).
@@ -21,7 +21,7 @@ class Acceleration(RateLimit):
 
     Attributes:
         max: One number for all joints, or {joint: number, or one per velocity}; other joints are unbounded
-            [rad/s^2, m/s^2].
+            [rad/s^2, or for slides the unit of the body per s^2].
     """
 
     max: Any

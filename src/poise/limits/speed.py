@@ -1,6 +1,6 @@
 """Speed: a bound on the speed of joints.
 
-    rule   |v_i| <= max_i           radians per second; metres per second for slides
+    rule   |v_i| <= max_i           radians per second; for slides, lengths in the unit of the body per second
 
 It depends on time, so it applies in `Solver.step`, which has a time step, and is rejected by `solve`.
 Source: Kanoun, Lamiraux and Wieber, 2011 (velocity bounds as box constraints of each step).
@@ -49,8 +49,9 @@ class Speed(RateLimit):
     """Bound the speed of joints.
 
     Attributes:
-        max: One number for all joints, or {joint: number, or one per velocity} [rad/s, m/s]; other joints are free. By
-            default the velocity limits of the model's file; joints without one are free, and `why()` lists them.
+        max: One number for all joints, or {joint: number, or one per velocity} [rad/s, or for slides the unit of the
+            body per second]; other joints are free. By default the velocity limits of the model's file; joints without
+            one are free, and `why()` lists them.
     """
 
     max: Any = None

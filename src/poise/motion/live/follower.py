@@ -24,7 +24,7 @@ from poise.limits import Acceleration, Limit, Speed
 from poise.model import Model
 from poise.motion.live.braking_way import BrakingWay
 from poise.motion.live.clutch import Clutch
-from poise.motion.live.joint_rates import JointRates
+from poise.motion.live.joint_rates import JointRates, convert_rate
 from poise.motion.live.live_solution import LiveSolution
 from poise.motion.live.target_stream import ABSENT, TargetStream, read_place, takes_places
 from poise.solvers import Solution, Solver
@@ -37,7 +37,7 @@ __all__ = ["Follower"]
 
 SHORTEST_S = 1e-9  # of a step; velocities of shorter ones are rounding errors
 GLIDE_S = 0.5  # in which joints that the goals leave free lose most of their velocity
-LIMITS = (Speed(), Acceleration(20.0))  # the velocity limits of the file, and rad/s^2 or m/s^2
+ACCELERATION = 20.0  # rad/s^2 or m/s^2
 
 
 class Follower:
@@ -51,8 +51,8 @@ class Follower:
         model: The body.
         goals: One goal or several. A Reach, Relative or Orient holds its frame where it is until its first target in
             `step`; its own target only says whether a point or a transform will come.
-        limits: Limits, as in `poise.solve` (default: `Speed()` and `Acceleration(20.0)`); those on speed and
-            acceleration hold in every step.
+        limits: Limits, as in `poise.solve`; those on speed and acceleration hold in every step. By default the velocity
+            limits of the file, and an acceleration of 20 rad/s^2 or m/s^2.
         measured: The configuration at the start (default: the rest pose).
         joints: The only joints that may move.
         target_speed: The largest speeds of targets that are followed directly [m/s, rad/s].
@@ -63,7 +63,7 @@ class Follower:
         self,
         model: Model,
         goals: Iterable[Goal] | Goal,
-        limits: Sequence[Limit] | Limit = LIMITS,
+        limits: Sequence[Limit] | Limit | None = None,
         measured: ArrayLike | Pose | None = None,
         *,
         joints: Sequence[str] | None = None,
@@ -71,6 +71,8 @@ class Follower:
         late: float = 0.1,
     ) -> None:
         listed = list(goals) if isinstance(goals, Iterable) else [goals]
+        if limits is None:
+            limits = Speed(), Acceleration(convert_rate(model, ACCELERATION))
         self._glides = all(getattr(goal, "counts", True) for goal in listed)  # whether no posture moves free joints
         listed += [Rest(name="glide")] if self._glides else []
         solver = Solver(model, listed, limits=limits, joints=joints, mode="continuous")

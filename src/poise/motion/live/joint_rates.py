@@ -16,7 +16,7 @@ from poise.limits import Limit
 from poise.model import Model
 from poise.solvers.time_step import bound_rates, find_stopping_speed
 
-__all__ = ["JointRates"]
+__all__ = ["JointRates", "convert_rate"]
 
 ROUNDING = 1e-8  # relative: the distance from the bounds, so that differences of the positions keep them
 BRAKE_SHARE = 1.0 - 1e-6  # of the acceleration, for the way that braking takes
@@ -29,8 +29,8 @@ class JointRates:
     """The bounds on the velocities of a body, and the velocities within them.
 
     Attributes:
-        speed: The largest velocity, (nv,) [rad/s, m/s]; infinite if unbounded.
-        acceleration: The largest acceleration, (nv,) [rad/s^2, m/s^2]; infinite if unbounded.
+        speed: The largest velocity, (nv,) [rad/s, or lengths of the body's unit]; infinite if unbounded.
+        acceleration: The largest acceleration, (nv,), in the same units; infinite if unbounded.
     """
 
     def __init__(self, model: Model, limits: Sequence[Limit]) -> None:
@@ -76,3 +76,9 @@ class JointRates:
         fastest = np.abs(v) + self.change * dt
         far = np.maximum(self.largest, fastest * (2.0 * dt + fastest / self.acceleration))
         return np.ascontiguousarray((SIDES * far).T)
+
+
+def convert_rate(model: Model, rate: float) -> dict[str, Floats]:
+    """Return a rate of all joints in radians or metres, for each joint in radians or the unit of the body."""
+    rates = np.where(model.slides, rate / model.metres_per_unit, rate)
+    return {joint.name: rates[joint.v] for joint in model.joints if joint.nv}
