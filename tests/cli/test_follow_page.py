@@ -35,7 +35,7 @@ class Running:
     """A server of a page in a thread, and the steps that it prints."""
 
     def __init__(self, security=None):
-        self.follower, self.lines = make_follower("ur5e"), []
+        self.follower, self.lines = make_follower("ur5e"), list[str]()
         self.start, self.messages = self.follower.q, LiveMessages(self.follower)
         self.server = PageServer(self.messages, "127.0.0.1", security, self.lines.append)
         listener = socket.create_server(("127.0.0.1", 0))
