@@ -54,7 +54,8 @@ class Running:
             self.loop.close()
 
     def stop(self):
-        self.loop.call_soon_threadsafe(self.task.cancel)
+        if self.thread.is_alive():
+            self.loop.call_soon_threadsafe(self.task.cancel)
         self.thread.join(PATIENCE)
 
     @property
@@ -148,6 +149,18 @@ def test_the_body_brakes_when_the_page_has_gone(running):
     assert np.abs(running.steps[9]["velocity"]).max() > 0.5
     assert running.speed < 1e-6
     assert running.check_steps() > 10
+
+
+def test_the_server_ends_when_nobody_reads_the_steps(running):
+    def fail(_):
+        raise BrokenPipeError
+
+    running.server.show = fail
+    with connect(running.url.replace("http", "ws")) as line:
+        line.recv()
+        line.send('{"dt": 0.01}')
+        running.thread.join(PATIENCE)
+    assert not running.thread.is_alive()
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ class PageServer:
             self.gate, lambda _, request: None if "Upgrade" in request.headers else respond(HTTPStatus.OK, body)
         )
         self.options = {**options, "ssl": security, "max_size": LONGEST, "logger": quiet}
-        self.start = serve
+        self.start, self.ended = serve, asyncio.Event()
 
     def write_url(self, port: int) -> str:
         """Return the address of the page, with its token."""
@@ -72,9 +72,9 @@ class PageServer:
         return f"http{'s' * bool(self.security)}://{name}:{port}/?token={self.gate.token}"
 
     async def serve(self, listener: socket.socket) -> None:
-        """Serve pages until the task is cancelled."""
-        async with self.start(self.handle, sock=listener, **self.options) as server:
-            await server.serve_forever()
+        """Serve pages until the task is cancelled, or nobody reads the steps."""
+        async with self.start(self.handle, sock=listener, **self.options):
+            await self.ended.wait()
 
     async def handle(self, connection: "ServerConnection") -> None:
         """Serve or reject one page."""
@@ -95,7 +95,10 @@ class PageServer:
     def write(self, message: Message) -> str:
         """Return a message with the places to draw, and show it if it is a step."""
         if "velocity" in message:
-            self.show(json.dumps({name: message[name] for name in SHOWN}))
+            try:
+                self.show(json.dumps({name: message[name] for name in SHOWN}))
+            except OSError:
+                self.ended.set()  # the program that reads the steps has ended
         return json.dumps({**message, **(self.page.list_places(message["q"]) if "q" in message else {})})
 
     async def brake(self) -> None:
