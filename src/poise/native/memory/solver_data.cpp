@@ -58,8 +58,8 @@ void allot_strict(SolverData& solver, std::size_t placements) {
   const auto stride = static_cast<std::size_t>(w.stride);
   const auto point = [&](StrictPoint& p) {
     return std::vector<Part>{
-        {&p.q, q},           {&p.rows, m},      {&p.errors, 2 * g}, {&p.room, 2 * m}, {&p.placements, placements},
-        {&p.gaps, n_limits}, {&p.costs, levels}};
+        {&p.q, q},           {&p.rows, m},       {&p.errors, 2 * g}, {&p.room, 2 * m}, {&p.placements, placements},
+        {&p.gaps, n_limits}, {&p.costs, levels}, {&p.measured, q}};
   };
   std::vector<Part> parts = {
       {&w.scale, stride},

@@ -26,6 +26,8 @@ struct StrictPoint {
   double* costs;          // costs of each level, and of the posture
   std::vector<int> near;  // limits: the nearest ones, and all violated ones
   int n_near = 0;
+  double* measured;          // the pose of the gaps,
+  bool is_measured = false;  // if they are of this call
 };
 
 // The purpose of a descent. run/strict/strict.h has a diagram of these states.

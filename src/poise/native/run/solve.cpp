@@ -129,6 +129,7 @@ void solve(SolverData& solver) {
   begin_watch(solver);
   const Clock::time_point begun = solver.watch.begun;
   begin(solver);
+  solver.strict_state.here.is_measured = solver.strict_state.there.is_measured = false;
   const bool found = may_find(solver) && find_start(solver, begun);
   if (found ? !answer_at_start(solver) : !answer_blocked(solver)) solve_strictly(solver, begun, solve_plainly);
   if (solver.outcome != Outcome::REACHED && !solver.proved_unreachable) {  // from intermediate results

@@ -19,8 +19,12 @@ auto cut_problem(const SolverData& solver, int level) {
   return problem;
 }
 
-// Lists the limits near the pose p.q, with their gaps.
+// Lists the limits near the pose p.q, with their gaps, unless it was measured last.
 void measure_limits(SolverData& solver, StrictPoint& p) {
+  const auto n_q = static_cast<std::size_t>(solver.n_q);
+  if (p.is_measured && std::equal(p.q, p.q + n_q, p.measured)) return;
+  std::copy_n(p.q, n_q, p.measured);
+  p.is_measured = true;
   const auto problem = solver.problem();
   const LimitList<double> limits = solver.limit_list();
   for (int k = 0; k < p.n_near; ++k) p.gaps[p.near[k]] = near_enough;
