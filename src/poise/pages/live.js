@@ -16,7 +16,7 @@ function mapPoints([w, x, y, z], scale, from, to) {
 class LiveLayer extends HandleLayer {
   constructor(player, data) {
     super(player, data.goals.map((goal) => ({...goal, kind: "end"})));
-    Object.assign(this, {data, live: true, places: new Map(), points: [], targets: {}, commands: [], waiting: 0, sent: 0});
+    Object.assign(this, {data, live: true, places: new Map(), points: [], targets: {}, commands: [], held: new Map(), waiting: 0, sent: 0});
     for (const handle of this.handles) this.addKnob(handle).setAttribute("aria-label", handle.name);
     this.connect(); this.offerHeadset();
   }
@@ -28,7 +28,11 @@ class LiveLayer extends HandleLayer {
     address.protocol = address.protocol.replace("http", "ws"); address.hash = "";
     this.line = new WebSocket(address); this.waiting = 1;
     this.line.onmessage = (e) => this.read(JSON.parse(e.data));
-    this.line.onclose = () => { if (!this.refused) this.say("Not connected. Is poise follow still running?"); this.refused = false; setTimeout(() => this.connect(), RETRY); };
+    this.line.onclose = () => {
+      if (!this.refused) this.say("Not connected. Is poise follow still running?");
+      for (const {name} of this.handles) this.release(name);  // the next connection begins with nothing engaged
+      this.refused = false; this.dragged = null; this.commands = []; this.held.clear(); setTimeout(() => this.connect(), RETRY);
+    };
   }
 
   read(answer) {
@@ -96,7 +100,7 @@ class LiveLayer extends HandleLayer {
   async enter(mode) {
     const {gl} = this.player.painter, session = await navigator.xr.requestSession(mode, {optionalFeatures: ["local-floor", "hand-tracking"]});
     await gl.makeXRCompatible();
-    const layer = new XRWebGLLayer(session, gl), held = new Map();
+    const layer = new XRWebGLLayer(session, gl), {held} = this;  // goals by controller
     session.updateRenderState({baseLayer: layer});
     let floor = 0;
     const space = await session.requestReferenceSpace("local-floor").catch(() => { floor = -EYE_HEIGHT; return session.requestReferenceSpace("local"); });
