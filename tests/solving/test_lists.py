@@ -103,7 +103,7 @@ def test_poses_are_read_without_a_solve_each(name, frame, monkeypatch) -> None:
 def test_another_target_of_a_problem_closes_no_goal_again(name, frame, monkeypatch) -> None:
     model = poise.load(name)
     first = poise.solve_all(model, Reach(frame, draw_target(model, frame, 8)))
-    for what in ("find_poses", "find_freedom", "fixes_the_frame"):
+    for what in ("find_poses", "find_freedom", "read_free_turns"):
         monkeypatch.setattr(complete_list, what, None)
     monkeypatch.setattr(Solver, "_prepare", None) if len(first) else None
     assert len(poise.solve_all(model, Reach(frame, draw_target(model, frame, 9)), samples=3))

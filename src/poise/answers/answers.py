@@ -95,7 +95,7 @@ class Answers(Sequence["Solution"]):
 
     Six joints, or two parallel hinges: every branch once. Of poses that differ by whole turns, only the one nearest to
     the start is listed, unless `turns` was requested. Seven joints: the nearest pose of each arc, and samples along it;
-    of general joints, which have no arcs, every branch at values of the joint that is held. That is never complete.
+    of general joints, which have no arcs, every branch at values of the joints that are held. That is never complete.
 
     Attributes:
         family: The family of the chain.
@@ -192,14 +192,14 @@ class Answers(Sequence["Solution"]):
         """Return one solution for each branch that is inside the ranges with the free joint at a value [rad or m].
 
         Args:
-            angle: The value of the free joint; chains of six joints have no free joint.
+            angle: The value of the only free joint.
 
         Raises:
             InvalidValue: The chain has no free joint, or the value is not finite.
         """
         if self._at is None:
             raise InvalidValue(
-                "at() needs a free joint, and a chain of six joints has none; the answers are all there is."
+                "at() needs one free joint, and this chain has none or several; samples= sets the number of answers."
             )
         if not isinstance(angle, Real) or not isfinite(angle):
             raise InvalidValue(f"at(): angle is {angle!r}; give one finite number, of {self.family.free!r} [rad or m].")

@@ -1,5 +1,7 @@
 """solve_all: every pose of a transform, by the closed form of the chain's family, or by general_chain.py without one.
 
+Other chains, and goals that leave turns free, are those of reach/goal_chains.py.
+
 Six joints have at most eight branches (families.h), each an isolated pose. Seven joints have a curve of poses for each
 branch: the range of the free joint is divided into cells until a branch is excluded or inside its ranges everywhere in
 a cell; cells inside are joined to arcs. A search refines every pose on the model itself, and its errors decide. Arcs
@@ -28,13 +30,14 @@ from poise.model import Model
 from poise.model.chain import Axis
 from poise.model.memo import MemoTable
 from poise.native import core
-from poise.reach.bounds import fixes_the_frame
 from poise.reach.chain_poses import ChainPoses, find_chain, find_poses
 from poise.reach.closed_forms import ClosedGoal, read_values
+from poise.reach.goal_chains import find_goal_chain, is_in_loop, read_free_turns
 from poise.reach.turns import list_turned
 from poise.reach.two_links import find_two_links
 from poise.solvers.one_call import check_start
 from poise.solvers.options import MOST, Options, keep_joints
+from poise.solvers.problem_cache import join_targets
 from poise.solvers.proofs import find_freedom
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
@@ -51,7 +54,7 @@ MOST_SAMPLES = 10_000  # along one arc: takes a second or two, and some megabyte
 
 def solve_all(
     model: Model,
-    goal: Goal,
+    goal: Goal | Sequence[Goal],
     start: ArrayLike | Pose | None = None,
     *,
     joints: Sequence[str] | None = None,
@@ -59,30 +62,33 @@ def solve_all(
     samples: int = 16,
     turns: bool = False,
 ) -> Answers:
-    """Find every pose inside the limits that brings a frame to a transform, for chains of six and seven joints.
+    """Find every pose inside the limits that brings a frame to a transform, or its point to a position.
 
-    A chain of two parallel hinges, such as a planar arm of two links, takes a position.
+    Goals that the joints determine have a few poses, and nearly always a proof that these are all. If joints are left
+    over, some are held at values over their ranges, at most 16 joints in all. Five joints reach a position and a
+    direction, a `Reach` and an `Align` of one frame, and few of all transforms; three joints reach a position.
 
     The poses reach the transform itself. If the goal has a wide tolerance, `solve` and `solve_batch` use all of it, and
     may find a pose within the tolerance when this list is empty.
 
     Args:
         model: The body.
-        goal: A `Reach` of a full transform, or of a position if two parallel hinges move the frame.
+        goal: A `Reach` of a full transform or of a position, or a list of a `Reach` of a position and an `Align` or
+            `Orient` of the same frame.
         start: Answers are sorted by their distance from it; joints that may not move keep its values (default: the rest
             pose).
         joints: The only joints that may move (default: all but locked ones).
         limits: List only poses that keep each `Clearance`. Of seven joints, the poses that would be listed without it.
-        samples: The number of poses along each arc, for chains with seven joints; of general seven joints, the number
-            of values of the held one. At most 10,000.
+        samples: The number of poses along each arc, for chains with seven joints; otherwise the number of values of
+            the held joints. At most 10,000.
         turns: List poses that differ by whole turns separately; otherwise only the one nearest to the start.
 
     Returns:
         The Answers. `model.family(frame)` returns the family of a chain.
 
     Raises:
-        InvalidValue: The goal is not a full transform, or its chain's poses cannot be listed; or `turns` is true and a
-            joint without limits has infinitely many turns; or a limit is not a `Clearance`.
+        InvalidValue: Other goals, or the chain's poses cannot be listed, such as those of ball joints; or `turns` is
+            true and a joint without limits has infinitely many turns; or a limit is not a `Clearance`.
     """
     if limits := [limits] if isinstance(limits, Clearance) else list(limits):
         if not all(isinstance(limit, Clearance) for limit in limits):
@@ -104,7 +110,7 @@ def solve_all(
     again = (partial(solve_all, joints=given["joints"], samples=samples), (model, goal, begin))
     kept = model.memo.entries(LISTED).get(key)
     closed = find_closed(solver, goal, rows, key, begin) if kept is None else kept[1]
-    asked = solver, key, rows[0][1].target, begin, again
+    asked = solver, key, join_targets(rows), begin, again
     if isinstance(closed, ChainPoses):
         return GeneralChainQuery(*asked, closed, samples).list_answers()
     query = ClosedFormQuery(*asked, closed)
@@ -136,7 +142,7 @@ def find_clear(model: Model, limits: Sequence[Clearance], q: Floats) -> NDArray[
 
 
 def find_closed(
-    solver: Solver, goal: Goal, rows: Sequence[tuple[str, GoalRows]], key: Any, start: Floats
+    solver: Solver, goal: Goal | Sequence[Goal], rows: Sequence[tuple[str, GoalRows]], key: Any, start: Floats
 ) -> ClosedGoal | ChainPoses:
     """Return the closed form of a goal, or its guesses if it has none.
 
@@ -146,16 +152,19 @@ def find_closed(
         InvalidValue: The goal has neither.
     """
     model, freedom = solver.model, find_freedom(solver.model, solver.options, start, True)
+    if looped := [row.frame for _, row in rows if row.frame is not None and is_in_loop(model, row.frame)]:
+        raise InvalidValue(f"solve_all: the joints of {looped[0]!r} are in a closed loop; type: solve(model, goals).")
     if len(rows) == 1 and (two := find_two_links(model, rows[0][1], freedom)) is not None:
         return two
-    if len(rows) != 1 or not fixes_the_frame(rows[0][1]) or rows[0][1].base is not None:
+    free = read_free_turns([row for _, row in rows])
+    if free is None:
         raise InvalidValue(
-            f"solve_all takes one Reach of a whole transform in the world (of a position if two parallel hinges move "
-            f"the frame), not {goal!r}; for other goals type: solve(model, goals, solutions=8)."
+            f"solve_all takes a Reach of a transform or a position in the world, or a Reach of a position and an Align "
+            f"or an Orient of the same frame, not {goal!r}; for other goals type: solve(model, goals, solutions=8)."
         )
-    found = find_poses(model, rows[0][1], freedom)
+    found = find_poses(model, rows[0][1], freedom) if len(rows) == 1 else None
     if not isinstance(found, (ClosedGoal, ChainPoses)):
-        raise InvalidValue(f"solve_all: {found} Type: solve(model, goal, solutions=8).")
+        found = find_goal_chain(model, free, freedom)
     if key is not None and freedom.q is None:
         model.memo.put(LISTED, key, (solver.options, found))  # keeps the options of the key alive
     return found

@@ -13,10 +13,10 @@ import numpy as np
 from poise.answers.answers import Answers, BranchArc, Excluded
 from poise.answers.lazy_poses import PoseQuery, Poses
 from poise.arrays import Floats
-from poise.model.chain import placement
 from poise.native import core
 from poise.reach.chain_poses import ChainPoses
 from poise.reach.closed_forms import read_values
+from poise.reach.goal_chains import GoalChain
 from poise.solvers.solution import Solution
 
 __all__ = ["GeneralChainQuery"]
@@ -24,7 +24,7 @@ __all__ = ["GeneralChainQuery"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GeneralChainQuery(PoseQuery):
-    """IK of a chain without a closed form: its guesses, and the number of values of a held joint."""
+    """IK of a chain without a closed form: its guesses, and the number of values of held joints."""
 
     guesses: ChainPoses
     samples: int
@@ -32,13 +32,15 @@ class GeneralChainQuery(PoseQuery):
     @property
     def T(self) -> Floats:
         """The target, (1, 4, 4)."""
-        return placement(self.target[:9].reshape(3, 3), self.target[9:12])[None]
+        return self.guesses.place(self.target)
 
     def list_answers(self) -> Answers:
         """Return the answers, computed on first access."""
-        if self.guesses.free is None:
-            return Answers(self.guesses.family, self.list_branches, tuple, self.exclude, None, self.again)
-        return Answers(self.guesses.family, self.list_along, self.find_arcs, tuple, self.solve_at, self.again)
+        guesses = self.guesses
+        if guesses.family.free is None:
+            return Answers(guesses.family, self.list_branches, tuple, self.exclude, None, self.again)
+        at = None if guesses.free is None else self.solve_at
+        return Answers(guesses.family, self.list_along, self.find_arcs, tuple, at, self.again)
 
     def list_given(self, values: Floats, guessed: bool = False, complete: bool = False) -> tuple[Poses, bool]:
         """Return the answers among joint values (k, joints), nearest to the start first, and whether they are all.
@@ -86,9 +88,11 @@ class GeneralChainQuery(PoseQuery):
 
     def list_along(self) -> tuple[Poses, bool]:
         """Return poses along every arc, or over the whole range, and False since the list may be incomplete."""
-        free = self.guesses.free
+        guesses, free = self.guesses, self.guesses.free
+        if isinstance(guesses, GoalChain):
+            values = guesses.find_along(self.T, self.start, self.samples)
+            return self.list_given(values, not guesses.is_exact)
         assert free is not None
-        guesses = self.guesses
         near = guesses.read(read_values(guesses.axes, self.start)[None], self.start)
         own = float(near[0, free.q])  # whole turns away, if that is inside
         spread = ((self.guesses.spread(self.samples) - free.bias) / free.gain).tolist()
@@ -108,6 +112,6 @@ class GeneralChainQuery(PoseQuery):
         value = free.gain * angle + free.bias
         if not free.lower <= value <= free.upper:
             return []
-        exact = self.guesses.is_exact
-        _, values, *_ = (self.guesses.find_poses if exact else self.guesses.find)(self.T, np.array([value]))
+        exact, at = self.guesses.is_exact, angle if isinstance(self.guesses, GoalChain) else value
+        _, values, *_ = (self.guesses.find_poses if exact else self.guesses.find)(self.T, np.array([at]))
         return list(self.list_given(values, not exact)[0])

@@ -138,7 +138,7 @@ def find_plane(model: Model, frame: str | Frame) -> tuple[Floats, float, Floats]
     """
     chain = find_chain(model, model.frame(frame).name, np.ones(model.nv, dtype=bool), np.array(model.rest))
     turns = [axis.h for axis in chain.axes if not axis.slides]
-    if chain.odd or not turns:
+    if chain.odd or chain.twice or not turns:
         return None
     h = turns[0]
     along = all(np.linalg.norm(np.cross(h, other)) < PARALLEL for other in turns)

@@ -97,12 +97,14 @@ class Chain:
 
     Attributes:
         axes: The axes. T: T_world_frame at zero. odd: Why the path is not a chain of rotations and slides, or "".
+        twice: Why these are not independent, or "".
         still: Whether the chain also contains joints that are held at the values of the configuration.
     """
 
     axes: tuple[Axis, ...]
     T: Floats
     odd: str = ""
+    twice: str = ""
     still: bool = False
 
 
@@ -124,7 +126,7 @@ def find_chain(
     index = rows["frame_names"].index(model.frame(frame).name)
     way = find_way(rows, index)
     names = coordinate_names(model)
-    T, odd, still = np.eye(4), "", False
+    T, odd, twice, still = np.eye(4), "", "", False
     axes: list[Axis] = []
     for i in way:
         kind, _, _, q_at, v_at = rows["ints"][i]
@@ -146,13 +148,13 @@ def find_chain(
             odd = odd or f"joint {names[q_at]!r} is not a single rotation or translation"
             continue
         if any(axis.q == q_at for axis in axes):
-            odd = odd or f"joint {names[q_at]!r} moves it at two places (a mimic joint)"
+            twice = twice or f"joint {names[q_at]!r} moves it at two places (a mimic joint)"
         ends = (gain * model.lower[v_at] + bias, gain * model.upper[v_at] + bias) if limited else (-inf, inf)
         low, high = float(min(ends)), float(max(ends))
         axes.append(
             Axis(names[q_at], T[:3, 2].copy(), T[:3, 3].copy(), kind == Primitive.SLIDE, low, high, q_at, gain, bias)
         )
-    return Chain(tuple(axes), T @ placement(rows["frame_R"][index], rows["frame_p"][index]), odd, still)
+    return Chain(tuple(axes), T @ placement(rows["frame_R"][index], rows["frame_p"][index]), odd, twice, still)
 
 
 def find_way(rows: dict[str, Any], frame: int) -> list[int]:

@@ -61,10 +61,11 @@ class Family:
 
     Attributes:
         name: "spherical wrist", "spherical shoulder", "three parallel axes", "general six joints", "general seven
-            joints", "two parallel axes" (positions only), or "none"; "nearly a spherical wrist" and so on.
+            joints", "two parallel axes" (positions only), or "none"; "nearly a spherical wrist" and so on. Lists of
+            poses also have "general chain".
         frame: Name of the frame.
         joints: Names of the joints that move it, base first.
-        free: Name of the joint that is scanned if there are seven; otherwise None.
+        free: Name of the joint that is scanned if there are seven, or names of those of a general chain; or None.
         reason: Why the chain has no closed form; "" if it has one.
         point_error: Bound on the position error from moving the axes into the family [m].
         turn_error: Bound on the rotation error [rad].
@@ -121,8 +122,8 @@ def find_family(
     chain = find_chain(model, name, moves, q, limited=limited, table=table)
     joints = tuple(axis.joint for axis in chain.axes)
     n = len(chain.axes)
-    if chain.odd:
-        return Family("none", name, joints, reason=chain.odd)
+    if chain.odd or chain.twice:
+        return Family("none", name, joints, reason=chain.odd or chain.twice)
     if n not in (6, 7):
         few = "fewer than six cannot reach every transform" if n < 6 else "more than seven leave more than one free"
         two = n == 2 and are_two_links(chain)
@@ -308,12 +309,12 @@ def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, floa
 
 def moves_every_way(chain: Chain) -> bool:
     """Return whether rotations give their frame six degrees of freedom: whether one of a few poses is not singular."""
-    return measure_freedom(chain, range(len(chain.axes))) > APART
+    return measure_freedom(draw_screws(chain), range(len(chain.axes))) > APART
 
 
-def measure_freedom(chain: Chain, some: Sequence[int]) -> float:
-    """Return the largest of the least singular values of some joints' Jacobian, in a few poses."""
-    length, most = span(chain.axes, chain.T[:3, 3]) or 1.0, 0.0
+def draw_screws(chain: Chain) -> Floats:
+    """Return the transposed Jacobians of a chain in a few poses, (poses, joints, 6), with its length as the unit."""
+    length, out = span(chain.axes, chain.T[:3, 3]) or 1.0, []
     for values in np.random.default_rng(0).uniform(-2.0, 2.0, (4, len(chain.axes))):
         T, screws = np.eye(4), []
         for axis, v in zip(chain.axes, values, strict=True):
@@ -323,8 +324,13 @@ def measure_freedom(chain: Chain, some: Sequence[int]) -> float:
             K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
             R = np.eye(3) if axis.slides else np.eye(3) + np.sin(v) * K + (1.0 - np.cos(v)) * K @ K
             T = T @ placement(R, v * length * axis.h if axis.slides else axis.p - R @ axis.p)
-        most = max(most, float(np.linalg.svd(np.array(screws)[list(some)], compute_uv=False)[-1]))
-    return most
+        out.append(screws)
+    return np.array(out)
+
+
+def measure_freedom(screws: Floats, some: Sequence[int], rank: int = 6) -> float:
+    """Return the largest of the singular values of some joints' Jacobians with the number `rank`, in a few poses."""
+    return float(np.linalg.svd(screws[:, list(some)], compute_uv=False)[:, rank - 1].max())
 
 
 def choose_free(chain: Chain) -> int | None:
@@ -333,7 +339,8 @@ def choose_free(chain: Chain) -> int | None:
     if len(chain.axes) != 7 or len(slides) > 1 or any(not np.isfinite(chain.axes[k].half) for k in slides):
         return None
     rest = {k: [i for i in range(7) if i != k] for k in slides or range(7)}
-    freedom = {k: measure_freedom(chain, some) for k, some in rest.items()}
+    screws = draw_screws(chain)
+    freedom = {k: measure_freedom(screws, some) for k, some in rest.items()}
     best = max(freedom, key=freedom.__getitem__)
     return best if freedom[best] > APART else None
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from poise.arrays import Floats, Indices
 from poise.goals.goal import GoalRows
+from poise.model.chain import placement
 from poise.model.family import GENERAL, GENERAL_SEVEN, Family, span
 from poise.model.memo import MemoTable
 from poise.native import core
@@ -83,8 +84,8 @@ class ChainPoses:
         if len(turning) != 6 or any(axis.slides for axis in turning) or not self._is_off:
             return None
         axes = [make_axis_table(axis) for axis in self.axes]
-        at = -1 if self.free is None else self.axes.index(self.free)
-        return core.GeneralChain(axes, self._zero[:3, :3].ravel().tolist(), self.tip.tolist(), self.unit, at)
+        held = [axis is self.free for axis in self.axes]
+        return core.GeneralChain(axes, self._zero[:3, :3].ravel().tolist(), self.tip.tolist(), self.unit, held)
 
     @property
     def is_exact(self) -> bool:
@@ -139,6 +140,10 @@ class ChainPoses:
         half = free.half if free.slides else min(free.half, np.pi)
         middle = (np.arange(count) + 0.5) / count
         return np.asarray(free.middle - half + 2.0 * half * middle)
+
+    def place(self, target: Floats) -> Floats:
+        """Return the transform (1, 4, 4) of a target, as the kernels store it."""
+        return placement(target[:9].reshape(3, 3), target[9:12])[None]
 
     def find_arcs(self, T: Floats) -> list[core.Arc]:
         """Return the arcs of the nearest chain of the family."""

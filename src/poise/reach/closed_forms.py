@@ -164,7 +164,7 @@ def find_part(model: Model, frame: str, freedom: Freedom) -> tuple[Chain, int, F
     moves, table = np.frombuffer(freedom.moves, dtype=bool), recall_kernel_table(model)
     chain = find_chain(model, frame, moves, np.asarray(model.rest), limited=freedom.limited, table=table)
     count = len(chain.axes)
-    if chain.odd or chain.still or not 7 < count <= MOST_SAMPLED:
+    if chain.odd or chain.twice or chain.still or not 7 < count <= MOST_SAMPLED:
         return None
     parts = ((first, first + size) for size in (7, 6) for first in range(count - size, -1, -1))
     families = ((first, read_family(replace(chain, axes=chain.axes[first:last]), frame)) for first, last in parts)

@@ -13,7 +13,6 @@ from poise.arrays import Floats
 from poise.goals import Goal
 from poise.goals.goal import GoalRows
 from poise.model import Model
-from poise.model.chain import placement
 from poise.reach.chain_poses import ChainPoses, find_poses
 from poise.solvers.options import Options
 from poise.solvers.proofs import find_freedom, find_tolerances
@@ -51,7 +50,7 @@ def prepare_guesses(model: Model, options: Options, rows: Mapping[str, GoalRows]
 
 def list_starts(model: Model, guesses: ChainPoses, target: Floats, start: Floats) -> Floats:
     """Return poses (k, nq) to search from, the nearest to the start first, for a target as the kernels store it."""
-    _, values = guesses.find(place(target))
+    _, values = guesses.find(guesses.place(target))
     q = guesses.read(values, start)
     own = [axis.q for axis in guesses.axes if np.isfinite(axis.lower) or np.isfinite(axis.upper)]
     q[:, own] = model.clamp(q)[:, own]
@@ -60,9 +59,4 @@ def list_starts(model: Model, guesses: ChainPoses, target: Floats, start: Floats
 
 def is_excluded(model: Model, goal: Goal, guesses: ChainPoses, target: Floats) -> bool:
     """Return whether the goal is proved to have no pose within its tolerances at a target."""
-    return bool(guesses.exclude(place(target), find_tolerances(model, goal))[0])
-
-
-def place(target: Floats) -> Floats:
-    """Return the transform (1, 4, 4) of a target, as the kernels store it."""
-    return placement(target[:9].reshape(3, 3), target[9:12])[None]
+    return bool(guesses.exclude(guesses.place(target), find_tolerances(model, goal))[0])

@@ -32,10 +32,12 @@ struct PoseList {
   bool complete, settled;
 };
 
+constexpr int most_axes = 16;
+
 // The axes of a chain, with their ranges, and its length.
 struct ListedAxes {
   int count = 0;
-  FamilyAxis<double> axis[7];
+  FamilyAxis<double> axis[most_axes];
   double length = 1.0;
 };
 
@@ -47,7 +49,7 @@ ListedAxes axes_of(const Spec& spec) {
   return out;
 }
 
-// One query: the solver that checks the poses, and the start. While it exists, the goal's tolerance is nearly zero.
+// One query: the solver that checks the poses, and the start. While it exists, the goals' tolerances are nearly zero.
 class Listing {
  public:
   Listing(PreparedSolver& solver, const ListedAxes& axes, const ChainReading& reading, nb::handle start,
@@ -55,18 +57,19 @@ class Listing {
       : data_(solver.data), axes_(axes), reading_(reading), joints_(axes.count) {
     for (std::size_t size : {reading.q.size(), reading.gain.size(), reading.bias.size(), reading.scale.size()})
       if (static_cast<int>(size) != joints_) refuse("ShapeMismatch", "reading must have a number for each joint.");
-    if (data_.goals.size() != 1) refuse("ShapeMismatch", "answers are listed for one goal.");
     read_start(solver, start);
     take_numbers(solver, as_array<double>(targets, "targets"));
     base_ = data_.start;
     for (int k = 0; k < joints_; ++k) values_[k] = gain(k) * base_[place(k)] + bias(k);
-    for (int i = 0; i < 2; ++i) {
-      tolerated_[i] = data_.goals[0].tolerance[i];
-      data_.goals[0].tolerance[i] = minimum(tolerated_[i], wanted_pose * unit(i == 0));
+    for (auto& goal : data_.goals) {
+      for (int i = 0; i < 2; ++i) {
+        tolerated_.push_back(goal.tolerance[i]);
+        goal.tolerance[i] = minimum(goal.tolerance[i], wanted_pose * unit(i == 0));
+      }
     }
   }
   ~Listing() {
-    for (int i = 0; i < 2; ++i) data_.goals[0].tolerance[i] = tolerated_[i];
+    for (std::size_t i = 0; i < tolerated_.size(); ++i) data_.goals[i / 2].tolerance[i % 2] = tolerated_[i];
   }
   Listing(const Listing&) = delete;
   Listing& operator=(const Listing&) = delete;
@@ -85,6 +88,12 @@ class Listing {
   Question question(const Spec& spec) const {
     const double* t = data_.targets.data() + data_.goals[0].target;
     return question_of(spec, target_without_errors(t, t + 9));
+  }
+
+  // Whether searches may come from far: then only exact poses are answers, and of singular ones one.
+  void guess(bool guessed) {
+    guessed_ = guessed;
+    same_ = guessed ? same_guess : same_pose;
   }
 
   // Adds a pose of the chain's joints if it is an answer; otherwise returns false. `slacks`: uncertainty of each joint.
@@ -191,13 +200,16 @@ class Listing {
   // Runs the solver's search from data.start; found_q_ is its best pose. False if it fails or ends too far away.
   bool search(const double* slacks) {
     solver_ops().restart(data_);
-    double best = -1.0, errors[2] = {0.0, 0.0};
+    const std::size_t count = tolerated_.size();
+    double best = -1.0;
+    errors_.resize(count);
     for (int i = 0; i < most_phases && data_.state.phase != Phase::DONE; ++i) {
       solver_ops().advance(data_);
-      const double *e = data_.state.errors, left = maximum(e[0], e[1]);
+      const double* e = data_.state.errors;
+      const double left = *std::max_element(e, e + count);
       if (data_.state.phase == Phase::PROPOSED || !(best < 0.0 || left < best)) continue;
       best = left;
-      std::copy(e, e + 2, errors);
+      std::copy(e, e + count, errors_.begin());
       found_q_.assign(data_.state.q, data_.state.q + data_.n_q);
     }
     bool near = best >= 0.0;
@@ -206,8 +218,9 @@ class Listing {
       const double own = slacks == nullptr ? 0.0 : 2.0 * slacks[k];  // it may have begun at one end and be at the other
       near = by < own + known_branch * unit(axes_.axis[k].slides != 0);
     }
-    near = near && errors[0] <= maximum(tolerated_[0], exact_pose * unit(true)) &&
-           errors[1] <= maximum(tolerated_[1], exact_pose);
+    for (std::size_t i = 0; i < count && near; ++i) {
+      near = errors_[i] <= maximum(guessed_ ? 0.0 : tolerated_[i], exact_pose * unit(i % 2 == 0));
+    }
     settled_ = settled_ && (!near || data_.state.best_reached);
     return near;
   }
@@ -227,13 +240,13 @@ class Listing {
     for (int k = 0; k < joints_; ++k) {
       most = maximum(most, unit(axes_.axis[k].slides != 0) * scale(k));
     }
-    return same_pose * most;
+    return same_ * most;
   }
 
   bool are_one(int a, int b) const {
     const double *x = all_.data() + a * data_.n_q, *y = all_.data() + b * data_.n_q;
     return are_alike(
-        joints_, same_pose, [&](int k) { return gain(k) * (x[place(k)] - y[place(k)]); },
+        joints_, same_, [&](int k) { return gain(k) * (x[place(k)] - y[place(k)]); },
         [&](int k) { return unit(axes_.axis[k].slides != 0); });
   }
 
@@ -241,10 +254,11 @@ class Listing {
   const ListedAxes axes_;
   const ChainReading& reading_;
   int joints_;
-  std::vector<double> base_, found_q_, all_;
+  std::vector<double> base_, found_q_, all_, tolerated_, errors_;
   std::vector<Found> found_;
-  double values_[7] = {}, tolerated_[2] = {};
-  bool settled_ = true;
+  double values_[most_axes] = {};
+  bool settled_ = true, guessed_ = false;
+  double same_ = same_pose;
   Scratch scratch_;
 };
 
@@ -308,8 +322,9 @@ PoseList list_given(PreparedSolver& solver, const ListedAxes& axes, const ChainR
   const Array given = as_array<double>(poses, "poses");
   if (given.size() % axes.count) refuse("ShapeMismatch", "poses must have a number for each joint.");
   Listing listing(solver, axes, reading, start, targets);
-  double joints[7], slacks[7];
-  std::fill(slacks, slacks + 7, guessed ? one_pi : 0.0);
+  listing.guess(guessed);
+  double joints[most_axes], slacks[most_axes];
+  for (int k = 0; k < axes.count; ++k) slacks[k] = guessed ? one_pi * (axes.axis[k].slides ? axes.length : 1.0) : 0.0;
   for (const double *row = given.data<double>(), *end = row + given.size(); row != end; row += axes.count) {
     bool inside = true;
     for (int k = 0; k < axes.count; ++k) {
@@ -335,12 +350,12 @@ void bind_answers(nb::module_& m, nb::class_<PreparedSolver>& solver) {
       .def("__init__", make, nb::kw_only(), nb::arg("q"), nb::arg("gain"), nb::arg("bias"), nb::arg("scale"))
       .def_ro("scale", &ChainReading::scale, "The weight of a unit of each value in the distance between poses.");
   const auto make_axes = [](ListedAxes* self, const nb::typed<nb::list, nb::any>& axes, double length) {
-    if (axes.size() < 1 || axes.size() > 7) refuse("ShapeMismatch", "a chain has one to seven axes.");
+    if (axes.size() < 1 || axes.size() > most_axes) refuse("ShapeMismatch", "a chain has one to sixteen axes.");
     new (self) ListedAxes();
     for (nb::handle axis : axes) read_axis(axis, self->axis[self->count++]);
     self->length = length;
   };
-  nb::class_<ListedAxes>(m, "ListedAxes", "The axes of a chain of at most seven joints, and its length.")
+  nb::class_<ListedAxes>(m, "ListedAxes", "The axes of a chain, and its length.")
       .def("__init__", make_axes, nb::arg("axes"), nb::arg("length"));
   nb::class_<PoseList>(m, "PoseList", "The answers of a transform.")
       .def_ro("q", &PoseList::q, "(k, nq), the nearest first.")

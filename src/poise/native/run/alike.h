@@ -11,6 +11,7 @@ constexpr double distinct = 0.1;
 
 // For poses of a closed form, in radians or relative to the chain's length:
 constexpr double same_pose = 1e-6;     // poses that differ by less are the same
+constexpr double same_guess = 1e-4;    // the same for poses that a search found from far: singular ones end apart
 constexpr double known_branch = 1e-3;  // a branch with a larger uncertainty may be two
 constexpr double near_limit = 1e-9;    // closer to a limit, rounding decides the side of a pose
 constexpr double at_limit = 1e-8;      // a joint outside its range by less is at its end

@@ -225,7 +225,7 @@ POISE_LARGE_FN bool exclude_boxes(const RotationLoop& loop, const ExclusionForm&
 POISE_LARGE_FN bool exclude_general(const GeneralChain& chain, const double* R, const double* p, double metres,
                                     double radians, const GeneralPoses* known = nullptr) {
   if (known && count_firm(*known) < known->count) return false;
-  const RotationLoop loop = loop_of(chain, R, p, 0.0);
+  const RotationLoop loop = loop_of(chain, R, p, nullptr);
   for (int which = 0; which < loop_variants; which += 6) {
     RotationLoop turned;
     ExclusionForm form;

@@ -1,41 +1,40 @@
-// general_chain.h: chains of six rotations in general position, and of seven joints if one of them is held.
+// general_chain.h: chains of six rotations in general position, among further joints that are held.
 #pragma once
 #include "kernels/closed/general_six.h"
 
 namespace poise {
 
 struct GeneralChain {
-  int joints, free;  // the joint that is held, or -1
-  bool free_slides;
-  double h[7][3], p[7][3];    // the axes at zero
-  double middle[7], half[7];  // the ranges
-  double R0[9], p0[3];        // the goal's point of the frame at zero
-  double unit;                // the chain's length
+  static constexpr int most = 16;
+  int joints;
+  bool held[most], slides[most];
+  double h[most][3], p[most][3];    // the axes at zero
+  double middle[most], half[most];  // the ranges
+  double R0[9], p0[3];              // the goal's point of the frame at zero
+  double unit;                      // the chain's length
   LoopVariants variants;
 };
 
-// The loop of a target with the held joint at a value: E1 ... Ek ... E7 = A is E1 ... E'(k+1) ... E'7 = A Ek^-1, whose last
-// axes are moved by Ek.
-POISE_LARGE_FN RotationLoop loop_of(const GeneralChain& chain, const double* R, const double* p, double value) {
+// The loop of a target with the held joints at values, one for each: E1 ... Ek ... En = A is E1 ... E'(k+1) ... E'n = A Ek^-1,
+// whose last axes are moved by Ek.
+POISE_LARGE_FN RotationLoop loop_of(const GeneralChain& chain, const double* R, const double* p, const double* values) {
   RotationLoop out{};
-  double E[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, t[3] = {0, 0, 0};
-  if (chain.free >= 0) {
-    const double *h = chain.h[chain.free], *own = chain.p[chain.free];
-    rotation_about(h, chain.free_slides ? 0.0 : value, E);
-    rotate(E, own, t);
-    for (int i = 0; i < 3; ++i) t[i] = chain.free_slides ? value * h[i] : own[i] - t[i];
-  }
+  double E[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, t[3] = {0, 0, 0};  // the product of the held joints so far
   for (int k = 0, to = 0; k < chain.joints; ++k) {
-    if (k == chain.free) continue;
-    if (k > chain.free && chain.free >= 0) {
-      rotate(E, chain.h[k], out.h[to]);
-      place(E, t, chain.p[k], out.p[to]);
-    } else {
-      for (int i = 0; i < 3; ++i) {
-        out.h[to][i] = chain.h[k][i];
-        out.p[to][i] = chain.p[k][i];
-      }
+    if (chain.held[k]) {
+      const double *h = chain.h[k], *own = chain.p[k], value = *values++;
+      double turn[9], shift[3];
+      rotation_about(h, chain.slides[k] ? 0.0 : value, turn);
+      rotate(turn, own, shift);
+      for (int i = 0; i < 3; ++i) shift[i] = chain.slides[k] ? value * h[i] : own[i] - shift[i];
+      rotate(E, shift, shift);
+      for (int i = 0; i < 3; ++i) t[i] += shift[i];
+      multiply(E, turn, turn);
+      for (int i = 0; i < 9; ++i) E[i] = turn[i];
+      continue;
     }
+    rotate(E, chain.h[k], out.h[to]);
+    place(E, t, chain.p[k], out.p[to]);
     for (int i = 0; i < 3; ++i) out.p[to][i] /= chain.unit;
     ++to;
   }
