@@ -179,3 +179,23 @@ def test_chains_without_a_list_are_errors_with_their_cause():
     ):
         with pytest.raises(InvalidValue, match="Reach"):
             poise.solve_all(poise.load("ur5e"), goals)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_seven_rotations_are_proved_out_of_reach_and_never_falsely(seed):
+    model, rng = draw_arm([R] * 7, seed), np.random.default_rng(seed)
+    goal, own = Reach("tool", np.eye(4)), model.fk(model.random(rng, 60), "tool")
+    own[:, :3, 3] += 0.99e-4 * own[:, :3, 0]
+    assert poise.Status.UNREACHABLE not in poise.solve_batch(model, goal, own, restarts=1).counts
+    T = own[::-1].copy()
+    T[:, :3, 3] = own[:, :3, 3]
+    batch = poise.solve_batch(model, goal, T)
+    proved = np.flatnonzero(batch.status == poise.Status.UNREACHABLE)
+    assert len(proved) >= 10
+    for k in proved[:10]:
+        found = poise.solve_batch(model, goal, T[k, None], model.random(rng, 200), restarts=0)
+        assert not found.reached.any()
+        answers = poise.solve_all(model, Reach("tool", T[k]))
+        assert len(answers) == 0
+        assert answers.complete

@@ -95,7 +95,8 @@ class Answers(Sequence["Solution"]):
 
     Six joints, or two parallel hinges: every branch once. Of poses that differ by whole turns, only the one nearest to
     the start is listed, unless `turns` was requested. Seven joints: the nearest pose of each arc, and samples along it;
-    of general joints, which have no arcs, every branch at values of the joints that are held. That is never complete.
+    of general joints, which have no arcs, every branch at values of the joints that are held. That is complete only
+    if it is empty.
 
     Attributes:
         family: The family of the chain.
@@ -214,6 +215,8 @@ class Answers(Sequence["Solution"]):
         excluded = self.excluded
         if not excluded and not self.complete:
             return "No branch was found, and it is not proved that none exists."
+        if not excluded and self.family.free and self.family.six is None:
+            return "No pose inside the joint limits reaches this transform."
         if not excluded:
             return "No branch exists: the chain cannot reach this transform, even without joint limits."
         found = "" if self.complete else " that was found"

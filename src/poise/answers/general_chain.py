@@ -87,11 +87,17 @@ class GeneralChainQuery(PoseQuery):
         return () if free is None else tuple(BranchArc.read(arc, free) for arc in self.guesses.find_arcs(self.T[0]))
 
     def list_along(self) -> tuple[Poses, bool]:
-        """Return poses along every arc, or over the whole range, and False since the list may be incomplete."""
+        """Return poses along every arc, or over the whole range, and whether there is certainly none."""
+        guesses = self.guesses
+        along = (
+            guesses.find_along(self.T, self.start, self.samples) if isinstance(guesses, GoalChain) else self.sample()
+        )
+        poses, _ = self.list_given(along, not guesses.is_exact)
+        return poses, not len(poses) and bool(guesses.exclude(self.T, (0.0, 0.0))[0])
+
+    def sample(self) -> Floats:
+        """Return joint values at values of the free joint (k, joints), the one of the start first."""
         guesses, free = self.guesses, self.guesses.free
-        if isinstance(guesses, GoalChain):
-            values = guesses.find_along(self.T, self.start, self.samples)
-            return self.list_given(values, not guesses.is_exact)
         assert free is not None
         near = guesses.read(read_values(guesses.axes, self.start)[None], self.start)
         own = float(near[0, free.q])  # whole turns away, if that is inside
@@ -103,7 +109,7 @@ class GeneralChainQuery(PoseQuery):
             at = [min(max(own, arc.low), arc.high) for arc in arcs]
             spread = [x for x in spread if any(arc.low <= x <= arc.high for arc in arcs)]
         values = free.gain * np.unique([*at, *spread]) + free.bias
-        return self.list_given(self.guesses.find(self.T, values)[1], not self.guesses.is_exact)
+        return self.guesses.find(self.T, values)[1]
 
     def solve_at(self, angle: float) -> list[Solution]:
         """Return one solution for each branch with the free joint fixed at a value."""

@@ -128,7 +128,7 @@ class ChainPoses:
         """Return whether transforms (n, 4, 4) are proved to have no pose within the tolerances [m, rad]."""
         R, p = T[:, :3, :3].reshape(-1, 9).copy(), T[:, :3, 3].copy()
         out = np.array([1] * len(T) if self._form is None else self._form.decide(R, p, *tolerance, MOST_CELLS)) == 0
-        if self.free is None and self._chain is not None:
+        if self._chain is not None:
             out[~out] = self._chain.exclude(R[~out], p[~out], *tolerance)
         return np.asarray(out, dtype=np.bool_)
 

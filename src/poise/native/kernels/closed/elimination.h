@@ -97,24 +97,33 @@ POISE_LARGE_FN void expand_sides(const RotationLoop& loop, Elimination& out, dou
   }
 }
 
-// Removes joints 1 and 2: Householder's reflections of the columns of Q.
-POISE_LARGE_FN void eliminate(const RotationLoop& loop, Elimination& out) {
-  double Q[14][9], column[8][14], least = 1e300, most = 0.0;
-  expand_sides(loop, out, Q);
+// Removes joints 1 and 2 from the columns of `known`, and from column 0 of Q, which is added to them: Householder's reflections
+// of the other columns of Q, whose triangle is `corner`. Returns its smallest pivot, relative to the largest.
+POISE_LARGE_FN double eliminate_turns(const double (*Q)[9], double (*known)[14], int count, double (*corner)[8]) {
+  double column[8][14], least = 1e300, most = 0.0;
   for (int r = 0; r < 14; ++r) {
-    for (int i = 0; i < 27; ++i) out.known[i][r] = out.left[r][i];
-    out.known[27][r] = Q[r][0];
+    known[count][r] = Q[r][0];
     for (int k = 0; k < 8; ++k) column[k][r] = Q[r][1 + k];
   }
   for (int k = 0; k < 8; ++k) {
     const double tau = make_reflector(14, k, column[k]);
     for (int c = k + 1; c < 8; ++c) reflect(14, k, column[k], tau, column[c]);
-    for (int c = 0; c < 28; ++c) reflect(14, k, column[k], tau, out.known[c]);
-    for (int c = 0; c < 8; ++c) out.corner[k][c] = c < k ? 0.0 : column[c][k];
+    for (int c = 0; c <= count; ++c) reflect(14, k, column[k], tau, known[c]);
+    for (int c = 0; c < 8; ++c) corner[k][c] = c < k ? 0.0 : column[c][k];
     least = minimum(least, absolute(column[k][k]));
     most = maximum(most, absolute(column[k][k]));
   }
-  out.rank = most > 0.0 ? least / most : 0.0;
+  return most > 0.0 ? least / most : 0.0;
+}
+
+// The equations of a loop without joints 1 and 2.
+POISE_LARGE_FN void eliminate(const RotationLoop& loop, Elimination& out) {
+  double Q[14][9];
+  expand_sides(loop, out, Q);
+  for (int r = 0; r < 14; ++r) {
+    for (int i = 0; i < 27; ++i) out.known[i][r] = out.left[r][i];
+  }
+  out.rank = eliminate_turns(Q, out.known, 27, out.corner);
   for (int e = 0; e < 6; ++e) {
     double row[27];
     for (int i = 0; i < 27; ++i) row[i] = out.known[i][8 + e];
