@@ -24,7 +24,7 @@ template <int N> struct ExclusionForm {
   static constexpr int count = N == 3 ? 27 : 81;
   double terms[count][rows], error[rows];      // by 1, sine, cosine of joints 3, 4, 5, and of the fourth
   double middle[3 + N], half[3 + N], radians;  // the ranges, and the tolerance of the rotation
-  static constexpr int stride(int k) { return count / (k == 0 ? 3 : k == 1 ? 9 : k == 2 ? 27 : 81); }
+  static POISE_FN int stride(int k) { return count / (k == 0 ? 3 : k == 1 ? 9 : k == 2 ? 27 : 81); }
 };
 
 // The largest change of the fourteen numbers of a line: its point, at most `far` from the origin, moves by up to `move`, and
