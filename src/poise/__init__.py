@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from poise.motion import Mapping as Mapping
     from poise.motion import hand_points as hand_points
     from poise.motion import retarget as retarget
+    from poise.native import get_cmake_dir as get_cmake_dir
     from poise.pages import show as show
     from poise.pictures import plot as plot
     from poise.rig import Rig as Rig
@@ -124,6 +125,7 @@ else:
             ".limits.spheres": "fit_spheres",
             ".model": "Frame Joint Model ModelBuilder Object",
             ".motion": "Mapping hand_points retarget",
+            ".native": "get_cmake_dir",
             ".pages": "show",
             ".pictures": "plot",
             ".rig": "Rig",

@@ -24,7 +24,7 @@ NAMES = {
         "show",
         "roles",
     ),
-    *("retarget", "hand_points", "Mapping", "reach_map", "base_map", "ReachMap", "Object", "Grasp"),
+    *("retarget", "hand_points", "Mapping", "reach_map", "base_map", "ReachMap", "Object", "Grasp", "get_cmake_dir"),
 }
 ROOMS = {
     *(

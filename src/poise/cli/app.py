@@ -13,6 +13,7 @@ from poise.cli.clips import lock_command, quality_command, track_command
 from poise.cli.console import COMMANDS
 from poise.cli.demo import demo_command
 from poise.cli.doctor import doctor_command
+from poise.cli.export import export_command
 from poise.cli.files import convert_command, info_command
 from poise.cli.follow import follow_command
 from poise.cli.job import run_command, show_command
@@ -46,6 +47,10 @@ EXAMPLES: Examples = {
         "poise convert robot.urdf.xacro robot.urdf",
         "poise convert walk.bvh walk.csv",
         "poise convert walk.csv walk.npz --model g1.xml --style mjlab",
+    ],
+    export_command: [
+        "poise export robot.urdf --frame tool0 -o robot_ik.hpp",
+        "poise export so101 --frame gripper_frame_link --name arm -o arm_ik.hpp",
     ],
     lock_command: [
         "poise lock walk.bvh --scale 0.01 --out locked.bvh",

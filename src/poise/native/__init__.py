@@ -10,7 +10,7 @@ from poise.errors import INDEX_NAME, InvalidValue, ShapeMismatch
 from poise.native import _core
 from poise.native._core import Body, choose_level, level, levels
 
-__all__ = ["Body", "broadcast_rows", "choose_level", "core", "level", "levels", "read_wasm"]
+__all__ = ["Body", "broadcast_rows", "choose_level", "core", "get_cmake_dir", "level", "levels", "read_wasm"]
 
 core = _core
 
@@ -52,3 +52,8 @@ def read_wasm() -> bytes | None:
     """Return the kernels compiled to WebAssembly, or None if `make wasm` has not built them."""
     path = Path(__file__).parent / "wasm" / "kernels.wasm"
     return path.read_bytes() if path.exists() else None
+
+
+def get_cmake_dir() -> str:
+    """Return the folder of the CMake package `poise`, for `cmake -Dpoise_DIR=...`."""
+    return str(Path(__file__).parent / "cmake")

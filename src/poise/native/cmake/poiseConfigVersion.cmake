@@ -1,0 +1,11 @@
+# The version of Poise, and whether it is the requested one: below 1.0, a change of the second number may break callers.
+file(STRINGS "${CMAKE_CURRENT_LIST_DIR}/../../__init__.py" line REGEX "^__version__ = ")
+string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" PACKAGE_VERSION "${line}")
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" own "${PACKAGE_VERSION}")
+string(REGEX MATCH "^[0-9]+(\\.[0-9]+)?" wanted "${PACKAGE_FIND_VERSION}")
+if(own MATCHES "^${wanted}" AND NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+  endif()
+endif()
