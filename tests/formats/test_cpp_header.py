@@ -12,7 +12,7 @@ import pytest
 import poise
 from command_line import run_poise
 from native_programs import find_compiler
-from paths import NATIVE_TESTS
+from paths import NATIVE_TESTS, ROOT
 from poise.errors import InvalidModel, InvalidValue
 from poise.formats.cpp_header import find_axes, write_header
 
@@ -69,10 +69,10 @@ def compile_for(name, header, real, goal, program, *command):
     subprocess.run([*command, "-std=c++17", *defined, str(PROGRAM), "-o", str(program)], check=True)
 
 
-def solve_by(command, folder, model, frame, targets, real):
-    """Run a program on targets from the rest pose; return q, and reached, errors, steps and instructions of each."""
+def solve_by(command, folder, model, frame, targets, real, start=None):
+    """Run a program on targets from a pose, by default the rest pose; return q, and reached, errors, steps and instructions of each."""
     columns = list(dict.fromkeys(axis.q for axis in find_axes(model, frame)[0]))
-    starts = np.tile(model.rest[columns], (len(targets), 1))
+    starts = np.tile((model.rest if start is None else start)[columns], (len(targets), 1))
     tasks = np.hstack([targets[:, :3, :3].reshape(-1, 9), targets[:, :3, 3], starts]).astype(NUMBERS[real])
     (folder / "tasks.bin").write_bytes(np.int32(len(tasks)).tobytes() + tasks.tobytes())
     subprocess.run(command, check=True, cwd=folder, timeout=300)
@@ -151,6 +151,19 @@ def test_five_joints_reach_positions_with_rotations_that_they_cannot_have(header
 
 
 @pytest.mark.slow
+def test_a_straight_arm_bends_without_a_jump(tmp_path):
+    model = poise.load("planar3")
+    frame, straight = model.frames[-1], np.zeros(3)
+    header = write_header(model, frame, tmp_path / "planar3.hpp")
+    targets = np.tile(model.fk(straight, frame), (20, 1, 1))
+    targets[:, 0, 3] -= np.linspace(0.01, 0.8, 20)
+    compile_for("planar3", header, "double", "POSITION", tmp_path / "solve", find_compiler(), "-O2")
+    q, told = solve_by([tmp_path / "solve"], tmp_path, model, frame, targets, "double", straight)
+    check_answers(model, frame, targets, q, told, "double", 1.0)
+    assert np.abs(q - straight).max() < 1.6
+
+
+@pytest.mark.slow
 def test_bad_targets_and_starts_end_after_the_steps_inside_the_ranges(headers, tmp_path):
     model, header = headers("panda")
     frame = FRAMES["panda"]
@@ -205,9 +218,9 @@ project(app LANGUAGES CXX)
 find_package(poise 0.2 REQUIRED)
 add_executable(kernels kernels.cpp)
 target_link_libraries(kernels PRIVATE poise::kernels)
-poise_add_header(arm_ik so101 FRAME gripper_frame_link)
+poise_add_header(ur5e_ik ur5e FRAME tool0)
 add_executable(arm arm.cpp)
-target_link_libraries(arm PRIVATE arm_ik)
+target_link_libraries(arm PRIVATE ur5e_ik)
 """
 KERNELS = """#include "kernels/algebra/factor.h"
 #include <cstdio>
@@ -215,15 +228,6 @@ int main() {
   double A[4] = {2.0, 1.0, 1.0, 3.0}, x[2] = {3.0, 5.0};
   const bool solved = poise::solve_square(2, A, x);
   std::printf("%d %.3f %.3f\\n", solved, x[0], x[1]);
-}
-"""
-ARM = """#include "arm_ik.hpp"
-#include <cstdio>
-int main() {
-  const double position[] = {0.2, 0.05, 0.15}, start[arm_ik::joints] = {};
-  double q[arm_ik::joints];
-  const auto found = arm_ik::solve_position(position, start, q);
-  std::printf("%d %d\\n", found.reached, std::abs(arm_ik::fk(q).p[0] - 0.2) < 1e-5);
 }
 """
 
@@ -235,16 +239,23 @@ def test_cmake_finds_the_kernels_and_writes_headers(tmp_path):
         pytest.skip("no cmake: pip install cmake")
     given = (f"-Dpoise_DIR={poise.get_cmake_dir()}", f"-DPython_EXECUTABLE={sys.executable}", "-G", "Unix Makefiles")
 
+    page = (ROOT / "docs" / "cpp.md").read_text("utf-8")
+    (example,), (answer,) = (re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("cpp", "text"))
+
     def run_cmake(*words):
         return subprocess.run([cmake, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
 
-    for name, text in (("CMakeLists.txt", CMAKE), ("kernels.cpp", KERNELS), ("arm.cpp", ARM)):
+    for name, text in (
+        ("CMakeLists.txt", CMAKE),
+        ("kernels.cpp", KERNELS),
+        ("arm.cpp", example.replace("ur5e::", "ur5e_ik::")),
+    ):
         (tmp_path / name).write_text(text)
     for words in (("-S", ".", "-B", "out", *given), ("--build", "out")):
         done = run_cmake(*words)
         assert done.returncode == 0, done.stdout + done.stderr
-    for name, answer in (("kernels", "1 0.800 1.400\n"), ("arm", "1 1\n")):
-        assert subprocess.run([tmp_path / "out" / name], capture_output=True, text=True, check=True).stdout == answer
+    for name, printed in (("kernels", "1 0.800 1.400\n"), ("arm", answer)):
+        assert subprocess.run([tmp_path / "out" / name], capture_output=True, text=True, check=True).stdout == printed
     (tmp_path / "CMakeLists.txt").write_text(CMAKE.replace("poise 0.2", "poise 0.1"))
     assert "version: " in run_cmake("-S", ".", "-B", "old", *given).stderr
 

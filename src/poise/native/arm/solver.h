@@ -353,12 +353,16 @@ void turn_in_place(const Pose<T>& target, const Options<T>& options, State<T>& s
   }
 }
 
-// the next pose to search from: one of `seeds`, then random ones
+// the next pose to search from: one near the start if `attempt` is -1, one of `seeds`, then random ones
 template <class T> void restart(int attempt, const T* start, std::uint32_t& random, T* q) {
   for (int c = 0; c < joints; ++c) {
     const T low = lower<T>[c] > -open<T> ? lower<T>[c] : start[c] - pi<T>,
             high = upper<T>[c] < open<T> ? upper<T>[c] : start[c] + pi<T>;
-    T x = attempt < n_seeds ? seeds<T>[attempt][c] : low + draw<T>(random) * (high - low);
+    T x = low + draw<T>(random) * (high - low);
+    if (attempt < 0)
+      x = start[c] + T(0.1) * (draw<T>(random) - T(0.5)) * (slides[c] ? scale<T> : T(1));
+    else if (attempt < n_seeds)
+      x = seeds<T>[attempt][c];
     if (winds[c]) {  // the turn that is nearest to the start
       while (x - start[c] > pi<T> && x - T(2) * pi<T> >= lower<T>[c]) x -= T(2) * pi<T>;
       while (start[c] - x > pi<T> && x + T(2) * pi<T> <= upper<T>[c]) x += T(2) * pi<T>;
@@ -394,7 +398,8 @@ template <class T> Result<T> solve(const Pose<T>& target, const T (&start)[joint
   Best<T> best = {{false, T(1e30), T(1e30), 0}, T(1e30), q};
   const int last = placed ? options.max_steps / 3 : options.max_steps;
   search(target, turned, options, last, state, best);
-  for (int attempt = 0; !best.result.reached && best.result.steps < last; ++attempt) {
+  const bool stuck = best.result.steps < 5;  // such as a straight arm with a target on its own line
+  for (int attempt = stuck ? -1 : 0; !best.result.reached && best.result.steps < last; ++attempt) {
     restart(attempt, from, random, state.q);
     ++best.result.steps;
     search(target, turned, options, last, state, best);
