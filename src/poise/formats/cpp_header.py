@@ -4,8 +4,9 @@
 
     write_header(poise.load("ur5e"), "tool0", "ur5e_ik.hpp")
 
-The file is `native/arm/solver.h` with the numbers of the robot. The joints between the base and the frame are hinges
-and slides; fixed and locked joints become part of their neighbours, and a follower reads the joint that it follows.
+The file is `chain.h` and `solver.h` of `native/arm` with the numbers of the robot. The joints between the base and the
+frame are hinges and slides; fixed and locked joints become part of their neighbours, and a follower reads the joint
+that it follows.
 """
 
 import json
@@ -29,7 +30,7 @@ from poise.model.joints.primitives import make_kernel_table
 
 __all__ = ["write_header"]
 
-SOLVER = Path(__file__).parents[1] / "native" / "arm" / "solver.h"
+PARTS = [Path(__file__).parents[1] / "native" / "arm" / name for name in ("chain.h", "solver.h")]
 OPEN = 1e30  # instead of infinity
 ROUNDING = 1e-15  # smaller numbers of a transform are zero
 SEEDS, SEEDS_TRIED, TARGETS = 24, 64, 2000
@@ -82,7 +83,8 @@ def write_source(model: Model, frame: str, name: str | None = None) -> str:
         "SPACE": name_space(model.name) if name is None else check_name(name),
         "TABLES": tables,
     }
-    return re.sub(r"/\*([A-Z]+)\*/", lambda match: filled[match[1]], SOLVER.read_text("utf-8"))
+    text = "\n".join(part.read_text("utf-8") for part in PARTS)
+    return re.sub(r"/\*([A-Z]+)\*/", lambda match: filled[match[1]], text)
 
 
 def name_space(name: str) -> str:
@@ -107,7 +109,7 @@ def clean(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class ArmAxis:
     """A joint of the chain: it moves along or about the z axis of `T`, its frame in the base with all axes at zero."""
 
     T: Floats
@@ -122,7 +124,7 @@ class Axis:
         return not self.slides and self.gain == round(self.gain)
 
 
-def find_axes(model: Model, frame: str) -> tuple[list[Axis], Floats]:
+def find_axes(model: Model, frame: str) -> tuple[list[ArmAxis], Floats]:
     """Return the axes that move a frame, base first, and its transform with all axes at zero.
 
     Raises:
@@ -133,7 +135,7 @@ def find_axes(model: Model, frame: str) -> tuple[list[Axis], Floats]:
     if model.closures:
         raise InvalidModel(f"{model.name!r} has closed loops, which a C++ header cannot hold.")
     locked = {joint.v.start + k for joint in model.joints if joint.locked for k in range(joint.nv)}
-    axes: list[Axis] = []
+    axes: list[ArmAxis] = []
     for i in find_way(table, index):
         kind, _, _, q, v = table["ints"][i]
         gain, bias, pitch = map(float, table["numbers"][i])
@@ -146,7 +148,7 @@ def find_axes(model: Model, frame: str) -> tuple[list[Axis], Floats]:
                 "slides only. Lock it, or load the body without a free base."
             )
         if moves:
-            axes.append(Axis(T, kind == Primitive.SLIDE, q, gain, bias))
+            axes.append(ArmAxis(T, kind == Primitive.SLIDE, q, gain, bias))
         else:
             values = model.rest[q : q + 4] if kind == Primitive.BALL else gain * model.rest[q : q + 3] + bias
             T = T @ motion(kind, values, pitch)
@@ -156,7 +158,7 @@ def find_axes(model: Model, frame: str) -> tuple[list[Axis], Floats]:
     return axes, T @ placement(table["frame_R"][index], table["frame_p"][index])
 
 
-def align(axes: Sequence[Axis]) -> list[Floats]:
+def align(axes: Sequence[ArmAxis]) -> list[Floats]:
     """Return the frames of axes, turned about z so that each next axis is tilted about x only."""
     out: list[Floats] = []
     for k, axis in enumerate(axes):
@@ -203,7 +205,7 @@ def write_tables(model: Model, frame: str) -> str:
     return "\n".join(lines)
 
 
-def write_axes(axes: Sequence[Axis], frames: Sequence[Floats], columns: Sequence[int]) -> list[str]:
+def write_axes(axes: Sequence[ArmAxis], frames: Sequence[Floats], columns: Sequence[int]) -> list[str]:
     """Return the initialisers of axes, given in frames of `align`."""
     out = []
     for k, axis in enumerate(axes):
