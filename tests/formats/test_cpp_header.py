@@ -70,7 +70,7 @@ def compile_for(name, header, real, goal, program, *command):
 
 
 def solve_by(command, folder, model, frame, targets, real, start=None):
-    """Run a program on targets from a pose, by default the rest pose; return q, and reached, errors, steps and instructions of each."""
+    """Run a program on targets from a pose (None: the rest pose); return q, and the other numbers of its answers."""
     columns = list(dict.fromkeys(axis.q for axis in find_axes(model, frame)[0]))
     starts = np.tile((model.rest if start is None else start)[columns], (len(targets), 1))
     tasks = np.hstack([targets[:, :3, :3].reshape(-1, 9), targets[:, :3, 3], starts]).astype(NUMBERS[real])
