@@ -295,6 +295,9 @@ def test_loops_and_strange_names_are_rejected(tmp_path):
     body = builder.add_joint("b", "a", "screw", pitch=0.1).build()
     with pytest.raises(InvalidModel, match="'b' above frame 'b' is a screw joint"):
         write_header(body, "b", tmp_path / "a.hpp")
+    builder.add_frame("end", "b").add_joint("c", None, "revolute", offset=(1, 0, 0)).add_closure("c", "end")
+    with pytest.raises(InvalidModel, match="'a' above frame 'a' is in a closed loop"):
+        write_header(builder.build(), "a", tmp_path / "a.hpp")
     with pytest.raises(InvalidValue, match="such as 'a_b'"):
         write_header(body, "a", tmp_path / "a.hpp", name="a b")
     assert "namespace robot_7_class {" in write_header(body, "a", tmp_path / "a.hpp").read_text()

@@ -132,8 +132,11 @@ def find_axes(model: Model, frame: str) -> tuple[list[ArmAxis], Floats]:
     """
     table, T = make_kernel_table(model.layout), np.eye(4)
     index = table["frame_names"].index(model.frame(frame).name)
-    if model.closures:
-        raise InvalidModel(f"{model.name!r} has closed loops, which a C++ header cannot hold.")
+    above = {joint.name for joint in model.joints_above(frame)}
+    for loop in model.closures:
+        first, second = ({joint.name for joint in model.joints_above(end)} for end in (loop.frame, loop.other))
+        if held := sorted(above & (first ^ second)):
+            raise InvalidModel(f"joint {held[0]!r} above frame {frame!r} is in a closed loop, unknown to a C++ header.")
     locked = {joint.v.start + k for joint in model.joints if joint.locked for k in range(joint.nv)}
     axes: list[ArmAxis] = []
     for i in find_way(table, index):
