@@ -11,7 +11,7 @@ import pytest
 
 import poise
 from command_line import run_poise
-from native_programs import find_compiler
+from native_programs import SANITIZE, find_compiler
 from paths import NATIVE_TESTS, ROOT
 from poise.errors import InvalidModel, InvalidValue
 from poise.formats.cpp_header import find_axes, write_header
@@ -26,6 +26,7 @@ WARNINGS = (
     "-Wno-shadow=compatible-local",
     "-Werror",
 )
+CHECKED = (*SANITIZE, "-fsanitize=float-cast-overflow", "-fno-sanitize-recover=float-cast-overflow")
 CORTEX_M7 = ("-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard", "-O3", "-fno-exceptions", "-fno-rtti")
 QEMU = ("qemu-system-arm", "-M", "mps2-an500", "-cpu", "cortex-m7", "-nographic", "-semihosting", "-icount", "shift=0")
 FRAMES = {"so101": "gripper_frame_link", "ur5e": "tool0", "panda": "panda_hand_tcp", "crane": "hook"}
@@ -171,7 +172,7 @@ def test_bad_targets_and_starts_end_after_the_steps_inside_the_ranges(headers, t
     targets[0, :3, 3] = 50.0
     targets[1] = np.nan
     targets[2, 0, 0] = np.inf
-    compile_for("panda", header, "float", "TRANSFORM", tmp_path / "solve", find_compiler(), "-O2")
+    compile_for("panda", header, "float", "TRANSFORM", tmp_path / "solve", find_compiler(), *CHECKED)
     q, told = solve_by([tmp_path / "solve"], tmp_path, model, frame, targets, "float")
     assert list(told[0]) == [0.0, 0.0, 0.0, 1.0]
     assert np.all(told[3] <= 128)

@@ -9,7 +9,7 @@ import pytest
 
 from paths import NATIVE, NATIVE_TESTS
 
-__all__ = ["compile_program", "precompile_headers", "read_figures", "run_sanitized"]
+__all__ = ["SANITIZE", "compile_program", "find_compiler", "precompile_headers", "read_figures", "run_sanitized"]
 
 # Without forced inlining the kernels compile several times faster, most of all under the sanitizers.
 FLAGS = ("-std=c++20", "-Og", "-Dalways_inline=", "-I", str(NATIVE))

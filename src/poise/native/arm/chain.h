@@ -64,7 +64,8 @@ namespace detail {
 
 template <class T> constexpr T absolute(T x) { return x < T(0) ? -x : x; }
 
-template <class T> constexpr T inside(T x, T low, T high) { return x < low ? low : x > high ? high : x; }
+// x, or the nearest end of a range; of a NaN the lower one
+template <class T> constexpr T inside(T x, T low, T high) { return x > low ? (x < high ? x : high) : low; }
 
 template <class T, int N> T polynomial(const T (&c)[N], T x) {
   T sum = c[N - 1];
