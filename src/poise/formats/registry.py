@@ -20,6 +20,7 @@ MODULES = (
     "mjcf.reader",
     "bvh.reader",
     "gltf",
+    "fbx",
     "dh",
     "tables.motions",
     "tables.amass",

@@ -7,29 +7,15 @@ compiler always runs in this process.
 """
 
 import importlib.util
-import os
 import pickle
-import subprocess
-import sys
-import tempfile
 import threading
-from pathlib import Path
 from typing import Any
 
 from poise.errors import INDEX_NAME, MissingExtra
+from poise.formats.apart import can_run, run_apart
 from poise.formats.mjcf import worker
 
-__all__ = ["compile_model", "list_names", "make_environment", "read_text"]
-
-TIME_LIMIT = 60.0  # s, for one file
-SANITIZERS = ("libasan", "libhwasan", "liblsan", "libtsan", "libubsan", "libclang_rt.")
-
-# nothing may be imported from the working directory
-BOOT = """import sys
-if sys.path[:1] == [""]:
-    del sys.path[0]
-exec(compile(sys.argv[1], "mjcf_worker", "exec"), {"__name__": "__main__"})
-"""
+__all__ = ["compile_model", "list_names", "read_text"]
 
 _LOCK = threading.Lock()
 
@@ -42,7 +28,7 @@ def compile_model(text: str, assets: dict[str, bytes], *, trusted: bool = True) 
     """
     if importlib.util.find_spec("mujoco") is None:
         raise MissingExtra(f'reading MJCF needs MuJoCo: pip install "{INDEX_NAME}[formats]"')
-    if not trusted and sys.executable and not getattr(sys, "frozen", False):
+    if not trusted and can_run():
         try:
             return compile_apart(text, assets)
         except OSError:  # processes cannot be started here
@@ -55,33 +41,8 @@ def compile_apart(text: str, assets: dict[str, bytes]) -> Any:
     """Compile in a second interpreter with limits on time and memory."""
     import mujoco
 
-    command = [sys.executable, "-c", BOOT, Path(worker.__file__).read_text("utf-8")]
-    place, environment = tempfile.gettempdir(), make_environment()
-    request = pickle.dumps((text, assets))
-    try:
-        done = subprocess.run(
-            command, input=request, capture_output=True, timeout=TIME_LIMIT, cwd=place, env=environment, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return f"it takes more than {TIME_LIMIT:g} s"
-    if done.stdout.startswith(worker.FAILED):
-        return done.stdout.removeprefix(worker.FAILED).decode()
-    if done.returncode or not done.stdout:
-        return "its compiler breaks down"
-    return mujoco.MjModel.from_binary_path("poise.mjb", {"poise.mjb": done.stdout})
-
-
-def make_environment() -> dict[str, str]:
-    """Return the environment of the subprocess: that of this process, with its module paths and without sanitizers.
-
-    A sanitizer reserves terabytes of address space, which the memory limit does not allow, and the subprocess runs no
-    code of ours that needs checking.
-    """
-    modules = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
-    preloaded = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
-    kept = [library for library in preloaded if not Path(library).name.startswith(SANITIZERS)]
-    out = {**os.environ, "PYTHONPATH": modules, "LD_PRELOAD": " ".join(kept)}
-    return out if kept else {name: value for name, value in out.items() if name != "LD_PRELOAD"}
+    answer = run_apart(worker.__file__, pickle.dumps((text, assets)))
+    return answer if isinstance(answer, str) else mujoco.MjModel.from_binary_path("poise.mjb", {"poise.mjb": answer})
 
 
 def list_names(addresses: Any, data: bytes) -> list[str]:
