@@ -7,7 +7,7 @@ as a worker (see `poise.formats.apart`) and answers with an NPZ archive of three
     up, metres          "y" or "z", and the metres per unit
     oddities            texts
     nodes               [name, parent or -1, translation, rotation xyzw, scale]
-    skins               [indices of bones, their matrices (16 numbers, row by row) in the bind pose]
+    skins               [indices of bones, their matrices in the bind pose (16 numbers, row by row), or no matrices]
     clips               [name, [node, path, first key, keys] of each channel]
 
 and whatever else a format reads from it.
@@ -66,10 +66,9 @@ class NodeScene:
             nodes.append({"name": name} | {path: part.tolist() for path, part in turned.items()})
         draft.json["nodes"] = nodes
         for bones, bind in self.values["skins"]:
-            inverse = np.linalg.pinv(np.reshape(bind, (-1, 4, 4))).swapaxes(1, 2)
-            inverse[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
-            matrices = draft.add_accessor(np.asarray(inverse.reshape(-1, 16)), "MAT4")
-            draft.append("skins", {"joints": bones, "inverseBindMatrices": matrices})
+            draft.append(
+                "skins", {"joints": bones} | ({"inverseBindMatrices": add_inverse(draft, bind)} if bind else {})
+            )
         for name, channels in self.values["clips"]:
             self.add_clip(draft, name, channels)
         return Source(self._source.path, format_chunks(draft, stays=False), self._source.notes, self._source.oddities)
@@ -97,7 +96,9 @@ class NodeScene:
         draft.append("animations", {"name": name, "samplers": samplers, "channels": items})
 
 
-def parse_apart(worker: str, request: bytes, source: Source, options: ReadOptions, package: tuple[str, str]) -> NodeScene:
+def parse_apart(
+    worker: str, request: bytes, source: Source, options: ReadOptions, package: tuple[str, str]
+) -> NodeScene:
     """Return what a worker finds in a file.
 
     Args:
@@ -123,6 +124,13 @@ def parse_apart(worker: str, request: bytes, source: Source, options: ReadOption
     if isinstance(answer, str):
         raise source.make_error(f"{module} cannot read it: {answer.strip().rstrip('.')[:300]}.")
     return NodeScene(source, answer)
+
+
+def add_inverse(draft: GltfDraft, bind: list[Any]) -> int:
+    """Add the inverses of matrices as an accessor; return its index."""
+    inverse = np.linalg.pinv(np.reshape(bind, (-1, 4, 4))).swapaxes(1, 2)
+    inverse[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
+    return draft.add_accessor(np.asarray(inverse.reshape(-1, 16)), "MAT4")
 
 
 def find_unit(source: Source, metres: float) -> str:

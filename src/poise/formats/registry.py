@@ -21,6 +21,7 @@ MODULES = (
     "bvh.reader",
     "gltf",
     "fbx",
+    "usd",
     "dh",
     "tables.motions",
     "tables.amass",
@@ -34,12 +35,9 @@ OPEN = ("", ".xml", ".txt", ".json", ".bin", ".dat")  # suffixes that do not det
 Module = Any
 
 
-_EXPORT = "import it in Blender (File > Import), and write a .glb (File > Export > glTF 2.0)"
 ELSEWHERE = {  # files of other programs, with conversion advice
-    ".fbx": f" FBX is not read here: {_EXPORT}.",
     ".blend": " In Blender, write a .glb: File > Export > glTF 2.0.",
-    **dict.fromkeys((".ma", ".mb", ".max", ".c4d"), f" Export it as FBX, then {_EXPORT}."),
-    **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), f" USD is not read here: {_EXPORT}."),
+    **dict.fromkeys((".ma", ".mb", ".max", ".c4d"), " Export it as FBX."),
     ".zip": " Unpack it, and name the file inside; the studio reads it as it is.",
     **dict.fromkeys((".pkl", ".pickle"), " A pickle can run any program, so none is opened: save its arrays as NPZ."),
     ".sdf": " SDF is not read here: convert it to URDF or MJCF.",

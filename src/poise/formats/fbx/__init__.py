@@ -1,6 +1,6 @@
 """FBX files: nodes, bones, the bind pose, and clips as keyframes baked at the file's frame rate. Meshes are not read.
 
-ufbx parses them, in a second process (`worker`): pivots, rotation orders and inherited scales are evaluated as FBX does.
+ufbx parses them in a second process (`worker`), with pivots, rotation orders and inherited scales as FBX has them.
 """
 
 from poise.files.source import Source

@@ -1,7 +1,7 @@
 """MuJoCo's compiler, which this process calls for a user's own files, and a bounded subprocess for uploads.
 
-It imports nothing from Poise, because a bare interpreter runs its source (see `poise.formats.apart`). There it reads the
-XML and the assets from stdin, and writes the compiled model to stdout, or raises with MuJoCo's error.
+It imports nothing from Poise, because a bare interpreter runs its source (see `poise.formats.apart`). There it reads
+the XML and the assets from stdin, and writes the compiled model to stdout, or raises with MuJoCo's error.
 """
 
 import pickle
