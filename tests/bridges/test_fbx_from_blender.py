@@ -40,4 +40,6 @@ def test_bones_move_as_in_blender(folder, up) -> None:
     np.testing.assert_allclose(turn @ reached[..., :3, :3], wanted[..., :3, :3] / scale, atol=1e-5)
     bind = 0.01 * model.fk(model.poses["bind"], judge["names"])[:, :3, 3]
     rest = np.array(judge["rest"])[:, :3, 3]
-    np.testing.assert_allclose(np.linalg.norm(bind - bind[0], axis=1), np.linalg.norm(rest - rest[0], axis=1), atol=1e-5)
+    np.testing.assert_allclose(
+        np.linalg.norm(bind - bind[0], axis=1), np.linalg.norm(rest - rest[0], axis=1), atol=1e-5
+    )

@@ -1,8 +1,5 @@
-"""FBX: a text file by hand, and files that Blender writes, whose own bone matrices judge."""
+"""FBX: a text file by hand, its formulas, and bad files. Blender's own files are in tests/bridges."""
 
-import json
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +43,7 @@ ANGLES = [0.0, 10.0, 25.0, 5.0, -40.0, 30.0]  # of the elbow, degrees
 
 
 def write_arm(path: Path, up: int = 1) -> Path:
-    """Write two bones: the second is rotated in the order ZYX after a rotation of its own, by a curve of 30 frames/s."""
+    """Write two bones: the second turns in the order ZYX, after a rotation of its own, by curves of 30 frames/s."""
     bones = BONE.format(id=1, name="upper", attribute=11, order=0, pre="0,0,90", at="1,2,3", turn="10,20,30")
     bones += BONE.format(id=2, name="lower", attribute=12, order=5, pre="15,0,0", at="5,0,0", turn="0,0,0")
     bones += BONE.format(id=3, name="tip", attribute=13, order=0, pre="0,0,0", at="4,0,0", turn="0,0,0")

@@ -1,6 +1,5 @@
-"""USD written by usd-core itself: robots against the bodies they were written from, skeletons against UsdSkel's own FK."""
+"""USD written by usd-core itself: robots against the bodies they were written from, skeletons against UsdSkel."""
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from poise.formats import load_within
 from poise.spatial import Rotation, Transform
 
 pytest.importorskip("pxr")
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdSkel, UsdUtils, Vt
+from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdSkel, UsdUtils, Vt
 
 pytestmark = pytest.mark.slow  # a second process parses
 
@@ -57,7 +56,9 @@ def write_robot(path: Path, model: poise.Model, shift: Transform | None = None, 
         frame = model.frame(name)
         joint = model.joint(frame.joint) if frame.joint else None
         turn = Rotation.between([1.0, 0.0, 0.0], joint.axis) if joint and joint.kind != "ball" else Rotation.identity()
-        made = KINDS[joint.kind if joint else "fixed"].Define(stage, f"/robot/joints/{joint.name if joint else name + '_fixed'}")
+        made = KINDS[joint.kind if joint else "fixed"].Define(
+            stage, f"/robot/joints/{joint.name if joint else name + '_fixed'}"
+        )
         made.CreateBody1Rel().SetTargets([names[name]])
         before = frame.offset @ Transform(turn)
         if frame.parent is not None:
@@ -238,8 +239,11 @@ def test_a_loop_is_a_closure(tmp_path: Path) -> None:
 def test_six_freedoms(tmp_path: Path) -> None:
     locks = [f"{part}{axis}" for part in ("trans", "rot") for axis in "XYZ"]
     schemas = ", ".join(f'"PhysicsLimitAPI:{lock}"' for lock in locks if lock != "rotY")
-    limits = "\n".join(f"float limit:{lock}:physics:low = 1\nfloat limit:{lock}:physics:high = -1" for lock in locks[:4] + locks[5:])
-    head = f'def PhysicsJoint "six" (prepend apiSchemas = [{schemas}]) {{ rel physics:body0 = </b>\n rel physics:body1 = </c>\n'
+    limits = "\n".join(
+        f"float limit:{lock}:physics:low = 1\nfloat limit:{lock}:physics:high = -1" for lock in locks[:4] + locks[5:]
+    )
+    head = f'def PhysicsJoint "six" (prepend apiSchemas = [{schemas}]) {{\n'
+    head += "rel physics:body0 = </b>\n rel physics:body1 = </c>\n"
     joint = poise.load(write(tmp_path, TREE + head + limits + "\n}\n")).joint("six")
     assert joint.kind == "continuous"
     np.testing.assert_allclose(joint.axis, [0, 1, 0])

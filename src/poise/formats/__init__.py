@@ -47,7 +47,8 @@ def load(
     """Return a model: a built-in body by its name, or a body from a file.
 
     Args:
-        path_or_name: "humanoid" or another of `poise.models.names()`; or a file: URDF, MJCF, BVH, glTF, a DH table.
+        path_or_name: "humanoid" or another of `poise.models.names()`; or a file: URDF, MJCF, USD, BVH, glTF, FBX,
+            SMPL, a DH table.
         base: "fixed", or "free": adds a joint with six degrees of freedom at the root.
         scale: Metres per unit of the file; "auto" guesses it and records the guess in `model.notes`.
         up: "y" or "z" rotates the body so that this axis points up; None keeps the file's axes.
@@ -118,17 +119,18 @@ def load_motion(
     scale: float | str = 1.0,
     up: str | None = None,
     clip: str | int | None = None,
-    model: Model | None = None,
+    model: Model | str | PathLike[str] | None = None,
     keep_rest: bool = False,
 ) -> Motion:
-    """Return a motion from a file: BVH, glTF, a table (CSV, NPZ, Parquet), AMASS.
+    """Return a motion from a file: BVH, glTF, FBX, USD, a table (CSV, NPZ, Parquet), AMASS.
 
     Args:
         path: The file.
         scale: Metres per unit of the file; "auto" guesses it and records the guess in `model.notes`.
         up: "y" or "z" rotates the body so that this axis points up; None keeps the file's axes.
         clip: The name or index of the animation, if the file has several (default: the first).
-        model: The body of the motion, if the file contains only numbers.
+        model: The body of the motion, or the path of its file, if the motion contains only numbers. AMASS takes the NPZ
+            of SMPL, SMPL+H or SMPL-X; a body given by its path gets the shape of the clip's person.
         keep_rest: True keeps a first frame that only shows the rest pose, such as the T-pose of many BVH recordings.
             Otherwise it is left out, with a note: the motion does not continue it.
 
@@ -136,7 +138,10 @@ def load_motion(
         FormatError: The file is missing, malformed, or has no motion.
         MissingExtra: The reader needs a package that is not installed; the message has the command.
     """
-    options = check_options(ReadOptions(scale=scale, up=up, clip=clip, model=model, keep_rest=keep_rest))
+    file = convert_path(model) if isinstance(model, (str, PathLike)) else ""
+    model = load(file) if file else model
+    options = ReadOptions(scale=scale, up=up, clip=clip, model=model, model_file=file, keep_rest=keep_rest)
+    check_options(options)
     text = convert_path(path)
     if text in models.names():
         raise FormatError("is a built-in body, which has no motion; name a file with one, such as walk.bvh.", text)

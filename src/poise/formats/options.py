@@ -19,6 +19,7 @@ class ReadOptions:
         up: "y" or "z": rotate the body so that this axis points up. None keeps the file's axes.
         clip: The name or index of the animation; None for the first.
         model: The body of a motion, if the file has none.
+        model_file: The path of that body's file, if the caller gave it instead of the body.
         package_path: Folders that are searched for the packages with a robot's meshes.
         within: The folder outside of which no referenced file is opened; "" for no restriction.
         srdf: The SRDF of a URDF; None to search next to it.
@@ -30,6 +31,7 @@ class ReadOptions:
     up: str | None = None
     clip: str | int | None = None
     model: object | None = None
+    model_file: str = ""
     package_path: tuple[str, ...] = ()
     within: str = ""
     srdf: str | None = None

@@ -1,4 +1,4 @@
-"""AMASS and SMPL pose files (NPZ) as motions of the built-in humanoid. Poses only: no shape, hands or soft tissue.
+"""AMASS and SMPL pose files (NPZ) as motions of the built-in humanoid, or of the user's own body model (see `smpl`).
 
 A file has ``poses`` (frames, 3 n), axis-angle vectors of n joints: 22 (body), 24 (SMPL), 52 (SMPL-H) or 55 (SMPL-X),
 each relative to its parent and zero in the T-pose, ``trans`` (frames, 3) and ``mocap_framerate``. Source: Mahmood et
@@ -13,6 +13,8 @@ the root of the SMPL body, so feet may float or sink by the difference in leg le
 rotated to the humanoid's y-up.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +24,7 @@ from poise.files.arrays import read_arrays
 from poise.files.source import Source, quote, quote_names
 from poise.formats.options import ReadOptions
 from poise.formats.quaternions import steady_signs
+from poise.formats.tables.smpl import FACE, FINGERS, JOINTS, build, read_reals
 from poise.kinematics import Motion
 from poise.model import Joint, Model
 from poise.spatial import Rotation
@@ -34,6 +37,7 @@ SUFFIXES = (".npz",)
 
 RATES = ("mocap_framerate", "mocap_frame_rate", "fps", "frame_rate")
 WIDTHS = (66, 72, 156, 165)
+PARTS = ("poses", "trans", "betas", "root_orient", "pose_body", "pose_jaw", "pose_eye", "pose_hand")
 BLOCK = 2048  # frames processed at once
 SWEEPS = 20  # maximum sweeps over the angles of a joint
 SETTLED = 1e-6  # rad, convergence tolerance
@@ -74,15 +78,20 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     Raises:
         FormatError: An array is missing or has a wrong shape, or another model is given.
     """
+    arrays = read_arrays(source, {*PARTS, *RATES})
+    given = options.model
+    if isinstance(given, Model) and tuple(joint.name for joint in given.joints) in JOINTS.values():
+        return read_on_body(source, given, options, arrays)
     model = models.build("humanoid")
     if options.model is not None and options.model != model:
-        raise source.make_error("is an SMPL file, which is read onto the built-in humanoid; leave model= out.")
+        raise source.make_error(
+            "is an SMPL file, which is read onto the built-in humanoid, or model= the NPZ of SMPL, SMPL+H or SMPL-X."
+        )
     if options.up == "z" or options.clip is not None:
         raise source.make_error(
             "is an SMPL file, read onto the humanoid with y up, and has one clip; leave up, clip out."
         )
-    arrays = read_arrays(source, {"poses", "trans", "root_orient", "pose_body", *RATES})
-    poses, trans = read_poses(source, arrays), read_translations(source, arrays)
+    poses, trans = read_poses(source, arrays)[1][:, :BODY], read_translations(source, arrays)
     fps = read_rate(source, arrays)
     up = find_up(source, poses)
     scale = 1.0 if options.scale == "auto" else float(options.scale)
@@ -95,22 +104,58 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     return Motion(model, q, fps)
 
 
+def read_on_body(source: Source, body: Model, options: ReadOptions, arrays: dict[str, NDArray[np.float64]]) -> Motion:
+    """Return the motion of a body of SMPL with its own joints: exact, with y up unless `up` is "z".
+
+    If the caller gave the path of the body, it has the shape of the clip's person.
+    """
+    if options.clip is not None:
+        raise source.make_error("has one clip; leave clip= out.")
+    options = replace(options, scale=1.0) if options.scale == "auto" else options
+    betas = read_reals(source, "betas", arrays.get("betas", np.zeros(0))).ravel()
+    names, poses = read_poses(source, arrays)
+    if lost := [name for name in names if name not in body.frames]:
+        source.note(f"{len(lost)} joints of the clip are not in the body and left out: {quote_names(lost)}")
+    if options.model_file:
+        file = Source.open(options.model_file)
+        file.notes.extend(source.notes)
+        body = build(file, options, betas)
+    elif options.up not in (None, body.up):
+        raise source.make_error(f"has {body.up} up on this body: give up={options.up!r} to poise.load instead.")
+    trans = float(options.scale) * read_translations(source, arrays)
+    turn = _Y_FROM_Z if find_up(source, poses) == "z" else np.eye(3)
+    q = np.tile(body.rest, (len(poses), 1))
+    for i, name in enumerate(names):
+        local = Rotation.from_vector(poses[:, i])
+        if name in body.frames:
+            end = body.joint(name).q.stop
+            q[:, end - 4 : end] = steady_signs((Rotation.from_matrix(turn) @ local if i == 0 else local).wxyz)
+    q[:, :3] = (trans + q[:, :3]) @ turn.T
+    return Motion(body, q, read_rate(source, arrays))
+
+
 # ------------------------------------------------------------------------------------------------ the file
 
 
-def read_poses(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
-    """Return the axis-angle vectors of the body's joints, (frames, 22, 3) [rad]."""
-    poses = arrays.get("poses")
+def read_poses(source: Source, arrays: dict[str, NDArray[np.float64]]) -> tuple[tuple[str, ...], Floats]:
+    """Return the names of joints, and their axis-angle vectors (frames, joints, 3) [rad]; the body's 22 are first."""
+    poses, names = arrays.get("poses"), ()
     if poses is None and {"root_orient", "pose_body"} <= set(arrays):
-        root, body = arrays["root_orient"], arrays["pose_body"]
-        if root.ndim != 2 or body.ndim != 2 or len(root) != len(body):
-            raise source.make_error(f"root_orient {root.shape} and pose_body {body.shape} do not go together.")
-        poses = np.concatenate([root, body], axis=1)
+        parts = [arrays[part] for part in ("root_orient", "pose_body")]
+        if parts[0].ndim != 2 or parts[1].ndim != 2 or len(parts[0]) != len(parts[1]):
+            raise source.make_error(f"root_orient {parts[0].shape} and pose_body {parts[1].shape} do not go together.")
+        names = JOINTS[22]
+        for part, more in (("pose_jaw", FACE[:1]), ("pose_eye", FACE[1:]), ("pose_hand", FINGERS)):
+            if arrays.get(part, parts[0]).shape == (len(parts[0]), 3 * len(more)) and part in arrays:
+                names += more
+                parts.append(arrays[part])
+        poses = np.concatenate(parts, axis=1)
     if poses is None:
         raise source.make_error(f"has no array 'poses'; of the known arrays it has {quote_names(arrays) or 'nothing'}.")
-    if poses.ndim != 2 or poses.shape[1] not in WIDTHS or not len(poses):
+    names = names or JOINTS.get(poses.shape[-1] // 3, ())
+    if poses.ndim != 2 or poses.shape[1] != 3 * len(names) or not len(poses):
         raise source.make_error(f"poses is {poses.shape}; it must be (frames, {' or '.join(map(str, WIDTHS))}).")
-    return read_reals(source, "poses", poses)[:, : 3 * BODY].reshape(-1, BODY, 3)
+    return names, read_reals(source, "poses", poses).reshape(-1, len(names), 3)
 
 
 def read_translations(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
@@ -122,16 +167,6 @@ def read_translations(source: Source, arrays: dict[str, NDArray[np.float64]]) ->
     if arrays["trans"].shape != (frames, 3):
         raise source.make_error(f"trans is {arrays['trans'].shape}; it must be {(frames, 3)}, as many as poses.")
     return read_reals(source, "trans", arrays["trans"])
-
-
-def read_reals(source: Source, name: str, array: NDArray[np.float64]) -> Floats:
-    """Return an array as doubles; raise `FormatError` if a number is not finite or exceeds 1e6."""
-    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        raise source.make_error(f"array {name!r} holds something that is not a number.")
-    out = array.astype(np.float64)
-    if np.abs(out).max(initial=0.0) > 1e6:
-        raise source.make_error(f"array {name!r} holds {np.abs(out).max():g}, which is neither radians nor metres.")
-    return out
 
 
 def read_rate(source: Source, arrays: dict[str, NDArray[np.float64]]) -> float:
