@@ -42,6 +42,7 @@ MODULES = {
     "pillow": "PIL",
     "pyyaml": "yaml",
     "rerun-sdk": "rerun",
+    "usd-core": "pxr",
 }  # the others are called as their package
 # Packages that users have in addition to Poise, and the dependencies of the extras.
 OTHERS = ("lxml", "pinocchio", "pygltflib", "ray", "torch", "yourdfpy", "rich", "click", "PIL")
@@ -244,6 +245,8 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "rich": open_command_line,
     "scipy": solve_with_scipy,
     "typer": open_command_line,
+    "pxr": lambda folder: load_text(folder, "a.usda", "#usda 1.0"),
+    "ufbx": lambda folder: load_text(folder, "a.fbx", "; FBX"),
     "viser": lambda _: start_server("127.0.0.1", 0, "a studio", Gate.make("127.0.0.1")),
     "yaml": load_xacro,
 }

@@ -26,7 +26,7 @@ __all__ = [
     "track_command",
 ]
 
-File = Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, AMASS, a table.")]
+File = Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, FBX, USD, AMASS, a table.")]
 Ledger = Annotated[Path | None, typer.Option(help="Contacts to lock, as a JSON file; detected by default.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 AddPath = Annotated[bool, typer.Option("--add-path", help="Move a walk on the spot over the ground.")]

@@ -27,6 +27,8 @@ PURPOSES = {
     "cli": "the command poise",
     "studio": "dragging in the browser, pictures, meshes",
     "formats": "MJCF and Parquet files, YAML of xacro files",
+    "fbx": "FBX files",
+    "usd": "USD files: robots and skeletons",
     "gpu": "batches on an NVIDIA GPU",
     "gpu12": "the same, for drivers of CUDA 12",
     "rerun": "recordings for the viewer of Rerun",

@@ -102,7 +102,7 @@ def convert_command(
     what: Annotated[str, typer.Option("--as", help="model or motion, if the formats allow both.")] = "auto",
     keep: Annotated[bool, typer.Option("--keep", help="Do not overwrite an existing file.")] = False,
 ) -> None:
-    """Convert between formats: models and motions, URDF, MJCF, BVH, glTF, DH tables, AMASS, CSV, NPZ, Parquet."""
+    """Convert between formats: models and motions, URDF, MJCF, USD, BVH, glTF, FBX, DH tables, AMASS, CSV, NPZ."""
     with report_errors("convert"):
         if what not in ("auto", "model", "motion"):
             raise FormatError(f"--as is {what!r}; it must be model or motion.")
@@ -180,9 +180,8 @@ def load_one_motion(
     file: str, chosen: dict[str, Any], clip: str | None, model: str | None, keep_rest: bool = False
 ) -> Motion:
     """Return the motion of a file."""
-    body = None if model is None else poise.load(model)
     which = int(clip) if clip is not None and clip.isdecimal() else clip
-    return poise.load_motion(file, scale=chosen["scale"], up=chosen["up"], clip=which, model=body, keep_rest=keep_rest)
+    return poise.load_motion(file, scale=chosen["scale"], up=chosen["up"], clip=which, model=model, keep_rest=keep_rest)
 
 
 def find_formats(source: Source) -> tuple[Any, Any]:

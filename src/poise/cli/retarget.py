@@ -19,7 +19,7 @@ __all__ = ["retarget_command"]
 
 
 def retarget_command(
-    file: Annotated[str, typer.Argument(help="A motion: BVH, glTF, VRM, AMASS, a table; or a folder of them.")],
+    file: Annotated[str, typer.Argument(help="A motion (BVH, glTF, FBX, USD, AMASS, a table), or a folder of them.")],
     model: Annotated[str, typer.Argument(help="The target body: a file, or the name of a built-in body.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file for the motion: CSV, NPZ, BVH, GLB; or a folder.")],
     style: RobotStyle = None,

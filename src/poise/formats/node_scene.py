@@ -84,7 +84,8 @@ class NodeScene:
     def add_clip(self, draft: GltfDraft, name: str, channels: list[Any]) -> None:
         """Add a clip; channels at the same times share them."""
         known: dict[bytes, int] = {}
-        samplers, items = [], []
+        samplers: list[Object] = []
+        items: list[Object] = []
         for node, path, first, count in channels:
             width, kind = WIDTHS[path]
             times, keys = self._times[first : first + count], self._keys[first : first + count, :width]

@@ -40,7 +40,10 @@ ELSEWHERE = {  # files of other programs, with conversion advice
     ".blend": " In Blender, write a .glb: File > Export > glTF 2.0.",
     **dict.fromkeys((".ma", ".mb", ".max", ".c4d"), " Export it as FBX."),
     ".zip": " Unpack it, and name the file inside; the studio reads it as it is.",
-    **dict.fromkeys((".pkl", ".pickle"), " A pickle can run any program, so none is opened: save its arrays as NPZ (for SMPL, see docs/motion-files.md)."),
+    **dict.fromkeys(
+        (".pkl", ".pickle"),
+        " A pickle can run any program, so none is opened: save its arrays as NPZ (SMPL: docs/motion-files.md).",
+    ),
     ".sdf": " SDF is not read here: convert it to URDF or MJCF.",
     **dict.fromkeys((".obj", ".stl", ".dae", ".ply"), " That is a mesh without joints: name it in a URDF or MJCF."),
 }

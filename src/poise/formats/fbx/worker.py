@@ -37,7 +37,8 @@ def load(data: bytes) -> Any:
 
 def read_nodes(scene: Any) -> tuple[list[Any], dict[int, int]]:
     """Return the nodes, parents first, without the file's own root; and their indices by ufbx's numbers."""
-    nodes, index = [], {}
+    nodes: list[Any] = []
+    index: dict[int, int] = {}
     for node in sorted((hold(node) for node in hold(scene.nodes)), key=lambda node: node.node_depth):
         parent = hold(node.parent)
         if parent is None:

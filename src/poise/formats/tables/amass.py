@@ -139,7 +139,8 @@ def read_on_body(source: Source, body: Model, options: ReadOptions, arrays: dict
 
 def read_poses(source: Source, arrays: dict[str, NDArray[np.float64]]) -> tuple[tuple[str, ...], Floats]:
     """Return the names of joints, and their axis-angle vectors (frames, joints, 3) [rad]; the body's 22 are first."""
-    poses, names = arrays.get("poses"), ()
+    poses = arrays.get("poses")
+    names: tuple[str, ...] = ()
     if poses is None and {"root_orient", "pose_body"} <= set(arrays):
         parts = [arrays[part] for part in ("root_orient", "pose_body")]
         if parts[0].ndim != 2 or parts[1].ndim != 2 or len(parts[0]) != len(parts[1]):

@@ -9,6 +9,7 @@ Pavlakos et al., "Expressive Body Capture" (SMPL-X), CVPR 2019.
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ __all__ = ["JOINTS", "NAME", "SUFFIXES", "build", "looks_like", "read_model", "r
 NAME = "SMPL"
 SUFFIXES = (".npz",)
 ARRAYS = ("v_template", "shapedirs", "J_regressor", "kintree_table")
+MEMBERS = (b"v_template.npy", b"shapedirs.npy", b"posedirs.npy", b"J_regressor", b"kintree_table.npy", b"hands_mean")
+"""Names that archives of the three models may begin with."""
 
 BODY = (
     *("pelvis", "left_hip", "right_hip", "spine1", "left_knee", "right_knee", "spine2", "left_ankle", "right_ankle"),
@@ -50,9 +53,9 @@ JOINTS = {
 SHAPES = {20: 10, 400: 300}  # directions of SMPL-X that are the body's shape; the others are the face's
 
 
-def looks_like(_: bytes) -> bool:
-    """Return False: an archive is one by its suffix."""
-    return False
+def looks_like(head: bytes) -> bool:
+    """Return whether an archive begins with an array of a body model."""
+    return head.startswith(b"PK\x03\x04") and any(name in head for name in MEMBERS)
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
@@ -85,7 +88,7 @@ def build(source: Source, options: ReadOptions, betas: Floats) -> Model:
     return give_roles(adjust_model(builder.build(), options, source), source)
 
 
-def read_parents(source: Source, table: NDArray[np.generic]) -> NDArray[np.int64]:
+def read_parents(source: Source, table: NDArray[Any]) -> NDArray[np.int64]:
     """Return the parent of each joint, -1 for the root."""
     if table.dtype.kind not in "iu" or table.ndim != 2 or len(table) != 2 or table.shape[1] not in (24, 52, 55):
         raise source.make_error(f"kintree_table is {table.shape}; it must be 2 rows of 24, 52 or 55 joints.")
@@ -95,7 +98,7 @@ def read_parents(source: Source, table: NDArray[np.generic]) -> NDArray[np.int64
     return parents
 
 
-def find_joints(source: Source, arrays: dict[str, NDArray[np.generic]], joints: int, betas: Floats) -> Floats:
+def find_joints(source: Source, arrays: dict[str, NDArray[Any]], joints: int, betas: Floats) -> Floats:
     """Return the places of the joints (joints, 3) [m]."""
     template, ways, regressor = (read_reals(source, name, arrays[name]) for name in ARRAYS[:3])
     count = len(template)
@@ -103,15 +106,16 @@ def find_joints(source: Source, arrays: dict[str, NDArray[np.generic]], joints: 
         raise source.make_error(f"v_template {template.shape} and shapedirs {ways.shape} do not go together.")
     if regressor.shape != (joints, count):
         raise source.make_error(f"J_regressor is {regressor.shape}; it must be {(joints, count)}.")
-    used = min(len(betas), SHAPES.get(ways.shape[2], ways.shape[2]) if joints == 55 else ways.shape[2])
+    most = int(ways.shape[2])
+    used = min(len(betas), SHAPES.get(most, most) if joints == 55 else most)
     if betas[used:].any():
         source.note(f"the body has {used} directions of shape; {len(betas) - used} coefficients more are left out")
     return np.asarray(regressor @ (template + ways[..., :used] @ betas[:used]))
 
 
-def read_reals(source: Source, name: str, array: NDArray[np.generic]) -> Floats:
+def read_reals(source: Source, name: str, array: NDArray[Any]) -> Floats:
     """Return an array as doubles; raise `FormatError` if a number is not finite or exceeds 1e6."""
-    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():  # type: ignore[call-overload]
+    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
         raise source.make_error(f"array {name!r} holds something that is not a number.")
     out = array.astype(np.float64)
     if np.abs(out).max(initial=0.0) > 1e6:
