@@ -43,6 +43,10 @@ WRITTEN = {
     "Rigify": "spine=pelvis spine.001=spine_1 spine.003=chest spine.006=head shoulder.L=clavicle_l "
     "upper_arm.L=shoulder_l forearm.L=elbow_l hand.L=hand_l thigh.R=hip_r shin.R=knee_r foot.R=foot_r "
     "toe.R=toe_r f_index.01.L=index_1_l",
+    "SOMA": "Root= Hips=pelvis Spine1=spine_1 Spine2=spine_2 Chest=chest Neck1=neck Neck2= Head=head "
+    "HeadEnd=head_top LeftShoulder=clavicle_l LeftArm=shoulder_l LeftForeArm=elbow_l LeftHand=hand_l "
+    "LeftHandThumb1=thumb_1_l LeftHandIndex1= LeftHandIndex2=index_1_l LeftHandPinky4=little_3_l "
+    "LeftLeg=hip_l LeftShin=knee_l LeftFoot=foot_l LeftToeBase=toe_l LeftToeEnd= RightLeg=hip_r RightShin=knee_r",
     "SMPL": "pelvis=pelvis left_hip=hip_l left_knee=knee_l left_ankle=ankle_l left_foot=foot_l spine1=spine_1 "
     "spine3=chest neck=neck head=head left_collar=clavicle_l left_shoulder=shoulder_l left_elbow=elbow_l "
     "left_wrist=wrist_l left_hand=hand_l",

@@ -206,6 +206,18 @@ SCHEMES = (
         fingers=("thumb", "index", "middle", "ring", "pinky"),
     ),
     Scheme(
+        "SOMA",  # a leg is the thigh; the first bone of four fingers is in the palm
+        LEFT_RIGHT,
+        {"Root": "", "Hips": "pelvis", "Neck1": "neck", "Neck2": "", "Head": "head", "HeadEnd": "head_top", "Jaw": "jaw"},
+        {"{}Shoulder": "clavicle", "{}Arm": "shoulder", "{}ForeArm": "elbow", "{}Hand": "wrist hand", "{}Eye": "eye"}
+        | {"{}Leg": "hip", "{}Shin": "knee", "{}Foot": "ankle foot", "{}ToeBase": "ball toe", "{}ToeEnd": ""}
+        | {f"{{}}HandThumb{k}": f"thumb_{k}" for k in (1, 2, 3)}
+        | {f"{{}}Hand{f}1": "" for f in ("Index", "Middle", "Ring", "Pinky")}
+        | {f"{{}}Hand{f}{k + 1}": f"{f.lower()}_{k}" for f in ("Index", "Middle", "Ring") for k in (1, 2, 3)}
+        | {f"{{}}HandPinky{k + 1}": f"little_{k}" for k in (1, 2, 3)},
+        spine=("Spine1", "Spine2", "Chest"),
+    ),
+    Scheme(
         "SMPL (L_, R_)",
         ("L", "R"),
         {"Pelvis": "pelvis", "Neck": "neck", "Head": "head", "Jaw": "jaw", "Torso": "spine_1", "Chest": "chest"},
