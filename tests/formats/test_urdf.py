@@ -196,9 +196,9 @@ def test_paths_that_are_not_files(tmp_path: Path) -> None:
     (tmp_path / "x.unknown").write_text("hello")
     with pytest.raises(FormatError, match="no known format"):
         poise.load(tmp_path / "x.unknown")
-    (tmp_path / "x.fbx").write_bytes(b"Kaydara FBX Binary")
-    with pytest.raises(FormatError, match=r"FBX is not read here: import it in Blender .* glTF 2\.0"):
-        poise.load(tmp_path / "x.fbx")
+    (tmp_path / "x.blend").write_bytes(b"BLENDER-v304")
+    with pytest.raises(FormatError, match=r"In Blender, write a \.glb: File > Export > glTF 2\.0"):
+        poise.load(tmp_path / "x.blend")
 
 
 # ------------------------------------------------------------------------------------------------ xacro

@@ -213,7 +213,7 @@ SHELL = [
     ("solve panda --reach panda_hand_tcp 1 2 3 --start tpose", "--out pose.json writes a pose"),
     ("solve panda --reach panda_hand_tcp 1 2 3 --restarts many", "--restarts is 'many'"),
     ("solve panda", "no goal is given. Type: poise solve"),
-    ("info x.fbx", "import it in Blender (File > Import), and write a .glb"),
+    ("info x.c4d", "Export it as FBX."),
     ("info x.obj", "That is a mesh without joints: name it in a URDF or MJCF"),
     ("info q.csv", "does not say which body it is for: give --model robot.urdf"),
     ("convert walk.bvh walk.bvh", "is read; write to another file, such as walk_new.bvh"),
@@ -258,8 +258,14 @@ SHELL = [
 
 
 FILES = {
-    **dict.fromkeys(("x.fbx", "x.obj"), b"Kaydara FBX Binary"),
-    **{"walk.zip": b"PK", "empty.urdf": b"", "a.srdf": b"<robot name='a'/>", "cut.bvh": b"HIERARCHY\nROOT Hips\n{\n"},
+    **{
+        "x.c4d": b"QC4DC4D6",
+        "x.obj": b"v 0 0 0",
+        "walk.zip": b"PK",
+        "empty.urdf": b"",
+        "a.srdf": b"<robot name='a'/>",
+        "cut.bvh": b"HIERARCHY\nROOT Hips\n{\n",
+    },
 }
 
 
