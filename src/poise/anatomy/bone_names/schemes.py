@@ -208,7 +208,8 @@ SCHEMES = (
     Scheme(
         "SOMA",  # a leg is the thigh; the first bone of four fingers is in the palm
         LEFT_RIGHT,
-        {"Root": "", "Hips": "pelvis", "Neck1": "neck", "Neck2": "", "Head": "head", "HeadEnd": "head_top", "Jaw": "jaw"},
+        {"Root": "", "Hips": "pelvis", "Neck1": "neck", "Neck2": "", "Head": "head", "HeadEnd": "head_top"}
+        | {"Jaw": "jaw"},
         {"{}Shoulder": "clavicle", "{}Arm": "shoulder", "{}ForeArm": "elbow", "{}Hand": "wrist hand", "{}Eye": "eye"}
         | {"{}Leg": "hip", "{}Shin": "knee", "{}Foot": "ankle foot", "{}ToeBase": "ball toe", "{}ToeEnd": ""}
         | {f"{{}}HandThumb{k}": f"thumb_{k}" for k in (1, 2, 3)}
