@@ -237,18 +237,48 @@ def test_a_loop_is_a_closure(tmp_path: Path) -> None:
 
 
 def test_six_freedoms(tmp_path: Path) -> None:
-    locks = [f"{part}{axis}" for part in ("trans", "rot") for axis in "XYZ"]
-    schemas = ", ".join(f'"PhysicsLimitAPI:{lock}"' for lock in locks if lock != "rotY")
-    limits = "\n".join(
-        f"float limit:{lock}:physics:low = 1\nfloat limit:{lock}:physics:high = -1" for lock in locks[:4] + locks[5:]
+    ranges = {"transX": (0, 1), "rotX": (-30, 40), "rotZ": (-50, 60)}
+    names = [f"{part}{axis}" for part in ("trans", "rot") for axis in "XYZ"]
+    schemas = ", ".join(f'"PhysicsLimitAPI:{name}"' for name in names)
+    head = f'def PhysicsJoint "six" (prepend apiSchemas = [{schemas}]) {{\n rel physics:body0 = </b>\n'
+    head += " rel physics:body1 = </c>\n"
+    for name in names:
+        low, high = ranges.get(name, (1, -1))
+        head += f"float limit:{name}:physics:low = {low}\nfloat limit:{name}:physics:high = {high}\n"
+    model = poise.load(write(tmp_path, TREE + head + "}\n"))
+    assert [joint.name for joint in model.joints[1:]] == ["six_transX", "six_rotX", "six_rotZ"]
+    np.testing.assert_allclose(model.upper[1:], [1, *np.radians([40, 60])], rtol=1e-6)
+    turn = Rotation.from_vector([0.3, 0, 0]).matrix @ Rotation.from_vector([0, 0, 0.4]).matrix
+    reached = model.fk([0, 0.5, 0.3, 0.4], "c")
+    np.testing.assert_allclose(reached[:3, :3], turn, atol=1e-9)
+    np.testing.assert_allclose(reached[:3, 3], [1.5, 0, 0], atol=1e-9)
+    free = 'def PhysicsJoint "all" {\n rel physics:body0 = </b>\n rel physics:body1 = </c>\n}\n'
+    assert poise.load(write(tmp_path, TREE + free)).nv == 7
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_joints_between_the_same_bodies_follow_each_other(tmp_path: Path, forward: bool) -> None:
+    """As in MuJoCo: each turns the body about its own anchor, in the axes that those before it have turned."""
+    ends = ("b", "c") if forward else ("c", "b")
+    anchors = {"bc1": ((0, 0, 0.1), "X"), "bc2": ((0.2, 0, 0), "Z")}
+    text = TREE.replace(
+        "def PhysicsRevolute", 'def PhysicsFixedJoint "w" { rel physics:body1 = </a>\n}\ndef PhysicsRevolute'
     )
-    head = f'def PhysicsJoint "six" (prepend apiSchemas = [{schemas}]) {{\n'
-    head += "rel physics:body0 = </b>\n rel physics:body1 = </c>\n"
-    joint = poise.load(write(tmp_path, TREE + head + limits + "\n}\n")).joint("six")
-    assert joint.kind == "continuous"
-    np.testing.assert_allclose(joint.axis, [0, 1, 0])
-    with pytest.raises(FormatError, match="'six' is free in transX"):
-        poise.load(write(tmp_path, TREE + head + "\n}\n"))
+    for name, (anchor, axis) in anchors.items():
+        text += f'def PhysicsRevoluteJoint "{name}" {{\n rel physics:body0 = </{ends[0]}>\n'
+        text += f" rel physics:body1 = </{ends[1]}>\n point3f physics:localPos0 = {anchor}\n"
+        text += f' point3f physics:localPos1 = {anchor}\n uniform token physics:axis = "{axis}"\n}}\n'
+    model = poise.load(write(tmp_path, text))
+    q = np.array(model.rest)
+    q[model.joint("bc1").q], q[model.joint("bc2").q] = 0.3, -0.7
+    wanted = np.eye(4)
+    for (anchor, axis), angle in zip(anchors.values(), (0.3, -0.7), strict=True):
+        at = Transform(None, anchor)
+        turn = Transform(Rotation.from_vector(angle * np.eye(3)["XYZ".index(axis)]))
+        wanted = wanted @ (at @ turn @ at.inverse()).matrix
+    first, second = model.fk(q, "b"), model.fk(q, "c")
+    reached = np.linalg.inv(first) @ second if forward else np.linalg.inv(second) @ first
+    np.testing.assert_allclose(reached, wanted, atol=1e-7)
 
 
 def test_bad_files_are_rejected(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """Robots of UsdPhysics: rigid bodies and the joints between them.
 
 A joint places a frame in each of its two bodies, and moves the second frame relative to the first, along or about an
-axis; it is zero where both coincide. Bodies become frames without their scale; each tree of joints begins at the world,
-or at the body that is no joint's second. A joint that closes a loop, or is excluded from the articulation, becomes a
-closure. Drives are ignored. Source: UsdPhysics, "Rigid Body Physics in USD" (openusd.org).
+axis; it is zero where both coincide. Several joints between two bodies follow each other, as in MuJoCo. Bodies become
+frames without their scale; each tree of joints begins at the world, or at the body that is no joint's second. A joint
+that closes a loop, or is excluded from the articulation, becomes a closure. Drives are ignored.
+Source: UsdPhysics, "Rigid Body Physics in USD" (openusd.org).
 """
 
 from dataclasses import dataclass, replace
@@ -68,7 +69,7 @@ class Robot:
         self.source, self.kilograms = source, float(scene.values["kilograms"])
         self.bodies = {body["path"]: body for body in scene.values["bodies"]}
         self.places = {path: make_rigid(np.array(body["matrix"])) for path, body in self.bodies.items()}
-        self.joints = [self.read_joint(row) for row in scene.values["joints"]]
+        self.joints = [self.read_joint(row) for each in scene.values["joints"] for row in self.split_freedoms(each)]
         self.builder = ModelBuilder(Path(source.path).stem or "robot")
         self.builder.source, self.builder.up, self.builder.units = source.path, scene.up, scene.units
         self.frames: dict[str, str | None] = {"": None}
@@ -78,7 +79,6 @@ class Robot:
 
     def read_joint(self, row: Row) -> UsdJoint:
         """Return a joint with its frames in the bodies that its targets are part of."""
-        kind = KINDS.get(row["kind"]) or self.find_kind(row)
         names, places = [], []
         for target, matrix, at, wxyz in row["sides"]:
             world, body = np.array(matrix), target
@@ -88,27 +88,37 @@ class Robot:
             place = Transform(make_rigid(world).rotation @ turn, world[:3, :3] @ np.array(at) + world[:3, 3])
             names.append(body)
             places.append(self.places[body].inverse() @ place if body else place)
-        return UsdJoint(row, kind, (names[0], names[1]), (places[0], places[1]))
+        return UsdJoint(row, KINDS[row["kind"]], (names[0], names[1]), (places[0], places[1]))
 
-    def find_kind(self, row: Row) -> str:
-        """Return the kind of a joint that locks some of six freedoms."""
-        free = [name for name in ("transX", "transY", "transZ", "rotX", "rotY", "rotZ") if name not in row["locks"]]
-        if free == ["rotX", "rotY", "rotZ"]:
-            return "ball"
-        if len(free) > 1:
-            what = f"is free in {', '.join(free)}" if row["kind"] == "PhysicsJoint" else f"is a {row['kind']}"
-            raise self.source.make_error(f"joint {row['name']!r} {what}, which cannot be read.")
-        row["axis"] = free[0][-1] if free else "X"
-        return {"": "fixed", "t": "prismatic", "r": "revolute"}["".join(free)[:1]]
+    def split_freedoms(self, row: Row) -> list[Row]:
+        """Return a joint with six freedoms as one joint for each that is not locked: slides first, then x, y and z."""
+        if row["kind"] in KINDS:
+            return [row]
+        if row["kind"] != "PhysicsJoint":
+            self.source.note_oddity(f"joint {row['name']!r} was left out; a {row['kind']} cannot be read")
+            return []
+        free = [name for name, (low, high) in row["limits"].items() if low < high]
+        if free == ["rotX", "rotY", "rotZ"] and not np.isfinite([row["limits"][name] for name in free]).any():
+            return [row | {"kind": "PhysicsSphericalJoint"}]
+        out = []
+        for name in free:
+            kind = "PhysicsRevoluteJoint" if name.startswith("rot") else "PhysicsPrismaticJoint"
+            low, high = row["limits"][name]
+            label = f"{row['name']}_{name}" if len(free) > 1 else row["name"]
+            out.append(row | {"name": label, "kind": kind, "axis": name[-1], "lowerLimit": low, "upperLimit": high})
+        return out or [row | {"kind": "PhysicsFixedJoint"}]
 
     def build(self) -> ModelBuilder:
         """Add every body that a joint reaches, parents first, and then the closures."""
-        around: dict[str, list[UsdJoint]] = {}
-        for joint in self.joints:
-            for one in () if joint.row["loop"] else (joint, joint.swap()):
-                around.setdefault(one.bodies[0], []).append(one)
-        used: set[int] = set()
-        seconds = {joint.bodies[1] for joint in self.joints if not joint.row["loop"]}
+        chains: dict[frozenset[str], list[UsdJoint]] = {}
+        for joint in (joint for joint in self.joints if not joint.row["loop"]):
+            chain = chains.setdefault(frozenset(joint.bodies), [])
+            chain.append(joint if not chain or joint.bodies == chain[0].bodies else joint.swap())
+        around: dict[str, list[list[UsdJoint]]] = {}
+        for chain in chains.values():
+            for way in (chain, [joint.swap() for joint in reversed(chain)]):
+                around.setdefault(way[0].bodies[0], []).append(way)
+        seconds = {chain[0].bodies[1] for chain in chains.values()}
         starts = ["", *(path for path in self.bodies if path not in seconds), *self.bodies]
         for start in (path for path in starts if path in around):
             if start not in self.frames:
@@ -116,37 +126,40 @@ class Robot:
                 self.builder.add_frame(str(self.frames[start]), None, self.places[start], **self.read_mass(start))
             queue = around[start][::-1]
             while queue:
-                joint = queue.pop()
-                if joint.bodies[1] in self.frames or id(joint.row) in used:
-                    continue
-                used.add(id(joint.row))
-                self.add_joint(joint)
-                queue += around.get(joint.bodies[1], [])[::-1]
-        for joint in self.joints:
-            if id(joint.row) not in used:
-                self.add_closure(joint)
-        lost = len([path for path in self.bodies if path not in self.frames])
-        if lost:
-            self.source.note(f"{lost} bodies without a joint are left out")
+                way = queue.pop()
+                if way[0].bodies[1] not in self.frames:
+                    chains.pop(frozenset(way[0].bodies))
+                    self.add_chain(way)
+                    queue += around.get(way[0].bodies[1], [])[::-1]
+        for joint in [joint for chain in chains.values() for joint in chain] + [
+            j for j in self.joints if j.row["loop"]
+        ]:
+            self.add_closure(joint)
+        if lost := sum(path not in self.frames for path in self.bodies):
+            self.source.note(f"bodies without a joint are left out: {lost}")
         return self.builder
 
-    def add_joint(self, joint: UsdJoint) -> None:
-        """Add a joint and its second body; a frame of its own if it is elsewhere than the body's."""
-        body, row = self.bodies[joint.bodies[1]], joint.row
-        parent, (place, other) = self.frames[joint.bodies[0]], joint.places
-        name = reserve_name(body["name"], self.taken, "_{}", 1)
-        self.frames[joint.bodies[1]] = name
-        mass = self.read_mass(joint.bodies[1])
-        if joint.kind == "fixed":
-            self.builder.add_frame(name, parent, place @ other.inverse(), **mass)
-            return
-        own = bool(np.abs(other.matrix - np.eye(4)).max() > SAME)
-        frame = reserve_name(row["name"], self.taken, "_{}", 1) if own else name
-        unique = reserve_name(row["name"], self.names, "_{}", 1)
-        about = self.read_range(joint) | ({} if own else mass)
-        self.builder.add_joint(unique, parent, frame=frame, offset=place, **about)
-        if own:
-            self.builder.add_frame(name, frame, other.inverse(), **mass)
+    def add_chain(self, chain: list[UsdJoint]) -> None:
+        """Add the joints between two bodies, each of which moves the second in its own axes, and the second body.
+
+        A joint has a frame of its own if it is elsewhere than the body's, or another joint follows.
+        """
+        path = chain[0].bodies[1]
+        name = reserve_name(self.bodies[path]["name"], self.taken, "_{}", 1)
+        parent, self.frames[path] = self.frames[chain[0].bodies[0]], name
+        mass, moving = self.read_mass(path), [joint for joint in chain if joint.kind != "fixed"]
+        before, after = chain[0].places
+        at = moving[0].places[0] if moving else before @ after.inverse()
+        for joint, following in zip(moving, [*moving[1:], None], strict=False):
+            place = joint.places[1]
+            own = following is not None or bool(np.abs(place.matrix - np.eye(4)).max() > SAME)
+            frame = reserve_name(joint.row["name"], self.taken, "_{}", 1) if own else name
+            unique = reserve_name(joint.row["name"], self.names, "_{}", 1)
+            about = self.read_range(joint) | ({} if own else mass)
+            self.builder.add_joint(unique, parent, frame=frame, offset=at, **about)
+            parent, at = frame, place.inverse() @ following.places[1] if following else place.inverse()
+        if parent != name:
+            self.builder.add_frame(name, parent, at, **mass)
 
     def read_range(self, joint: UsdJoint) -> Row:
         """Return the kind, axis and range of a joint."""
@@ -171,7 +184,7 @@ class Robot:
     def add_closure(self, joint: UsdJoint) -> None:
         """Add a joint that closes a loop: whole if it is fixed, otherwise as a point of both bodies."""
         first, second = (self.frames.get(body) for body in joint.bodies)
-        if first is None or second is None or joint.kind == "prismatic":
+        if first is None or second is None or first == second or joint.kind == "prismatic":
             self.source.note_oddity(f"joint {joint.row['name']!r} was left out; it closes no loop that can be held")
             return
         place, other = joint.places

@@ -17,6 +17,7 @@ import numpy as np
 MAX_KEYS = 20_000_000  # of all channels
 MAX_PRIMS = 1_000_000
 MAX_LAYERS = 1000
+OPEN = (-np.inf, np.inf)
 FREEDOMS = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
 PARTS = ("translation", "rotation", "scale")
 
@@ -239,7 +240,8 @@ def read_joints(stage: Any, prims: list[Any]) -> list[Values]:
         if prim.HasAttribute("physxJoint:maxJointVelocity"):
             row["velocity"] = prim.GetAttribute("physxJoint:maxJointVelocity").Get()
         limits = {name: UsdPhysics.LimitAPI.Get(prim, name) for name in FREEDOMS}
-        row["locks"] = [name for name, x in limits.items() if x and x.GetLowAttr().Get() > x.GetHighAttr().Get()]
+        ranges = {name: (x.GetLowAttr().Get(), x.GetHighAttr().Get()) if x else OPEN for name, x in limits.items()}
+        row["limits"] = ranges
         out.append(row)
     return out
 
