@@ -28,7 +28,7 @@ from poise.scale.run import Made, Plan, Tick
 
 __all__ = ["QUALITY_OPTIONS", "RETARGET_OPTIONS", "ClipPlan", "QualityClips", "RetargetClips"]
 
-CLIPS = (".bvh", ".glb", ".gltf", ".vrm", ".csv", ".npz", ".parquet")
+CLIPS = (".bvh", ".glb", ".gltf", ".vrm", ".fbx", ".csv", ".npz", ".parquet")
 TABLE = "clips.parquet"
 TEXTS = ("id", "error", "file")
 
