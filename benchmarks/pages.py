@@ -1,8 +1,9 @@
 """Pages that solve, after `make wasm`, and the studio.
 
-    python benchmarks/pages.py [node page studio] [--files FILE ...]
+    python benchmarks/pages.py [node race page studio] [--files FILE ...]
 
 node    random solves of an arm under Node, compared with Python
+race    reachable positions under Node: the npm package, CCDIKSolver of three.js, closed-chain-ik, which npm installs
 page    a figure with planted feet, gaze and balance is dragged at random in Chromium, without WebGL: the size of the
         page, the time to the first drag, the times of solves and of frames, the heap
 studio  a drag in the studio, with the meshes of each file and in the built-in look; without files, of a skinned strip
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 from shared.command import ROOT, Options, Part, Table, run_command
 
+import npm_package
 import poise
 from poise.goals import Reach
 from poise.native import core, read_wasm
@@ -53,6 +55,7 @@ ALONG_A_CURVE = """() => {
   puppet.drop();
   return {solves, frames};
 }"""
+PEERS = ("three@0.187.0", "closed-chain-ik@0.0.3")
 AGREED = 1e-6  # largest difference of a coordinate between poses that agree
 FRAMES, TURNS, PORT = 40, 5, 18072
 SCREEN = 1e3 / 60.0  # [ms] faster frames wait for the screen
@@ -67,6 +70,42 @@ OPTIONS: Options = {
 def require_wasm() -> bytes:
     """Return the kernels of pages, or exit with the command that compiles them."""
     return read_wasm() or sys.exit("The kernels are not compiled to WebAssembly. Type: make wasm")
+
+
+def race_in_node(given: Namespace) -> None:
+    """Race the npm package on one arm, from one pose to positions that it reaches."""
+    require_wasm()
+    model, rng, start = poise.load("panda"), np.random.default_rng(0), poise.load("panda").rest
+    names = [joint.frame for joint in model.joints]
+    offsets = [joint.offset for joint in model.joints]
+    task: dict[str, Any] = {
+        "joints": [
+            {
+                "position": offset.translation.tolist(),
+                "quaternion": offset.rotation.wxyz[[1, 2, 3, 0]].tolist(),
+                "lower": float(model.lower[k]),
+                "upper": float(model.upper[k]),
+                "start": float(start[k]),
+            }
+            for k, offset in enumerate(offsets)
+        ],
+        "targets": [model.fk(model.random(rng), "panda_hand_tcp")[:3, 3].tolist() for _ in range(given.solves)],
+        "tool": (np.linalg.inv(model.fk(start, names[-1])) @ model.fk(start, "panda_hand_tcp"))[:3, 3].tolist(),
+        "handle": "tip",
+        "frame": "panda_hand_tcp",
+    }
+    rig = poise.Rig(model)
+    rig.handles.add("tip", "panda_hand_tcp", "end")
+    with tempfile.TemporaryDirectory() as place:
+        folder = npm_package.stage(Path(place) / "poise-ik")
+        poise.save(rig, folder / "arm.ik")
+        shutil.copy(ROOT / "benchmarks" / "race.mjs", place)
+        subprocess.run(["npm", "install", "--silent", "--prefix", place, *PEERS], check=True, capture_output=True)
+        for task["iterations"] in (20, 200):
+            (Path(place) / "race.json").write_text(json.dumps(task), "utf-8")
+            command = ["node", f"{place}/race.mjs", f"{place}/race.json", str(folder)]
+            for line in subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines():
+                print(task["iterations"], line)
 
 
 def compare_solves(given: Namespace) -> None:
@@ -228,5 +267,10 @@ def drag_once(studio: Any, handle: str) -> float:
 
 
 if __name__ == "__main__":
-    parts = {"node": Part(compare_solves), "page": Part(measure_page), "studio": Part(measure_studio)}
+    parts = {
+        "node": Part(compare_solves),
+        "race": Part(race_in_node),
+        "page": Part(measure_page),
+        "studio": Part(measure_studio),
+    }
     run_command(__doc__, parts, OPTIONS, ["playwright", "viser"])

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TURNS, SLICE = 100, 0.004  # turns each, and seconds of one turn
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))  # bodies and clips of the tests
+sys.path.insert(0, str(ROOT / "tools"))
 
 Call = Callable[[], Any]
 Options = Mapping[str, tuple[Any, str] | tuple[Any, str, Iterable[str]]]
