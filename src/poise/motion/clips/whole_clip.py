@@ -146,7 +146,7 @@ def solve_whole(
     cuts = cuts if kernel.rates is None else ()
     q = np.array(guide.q if start is None else start)
     still = np.zeros(len(guide), dtype=bool) if frozen is None else frozen
-    errors, gaps, most = kernel.make_room(len(guide))
+    errors, gaps, most = np.zeros((len(guide), len(kernel.hard), 2)), np.zeros(len(guide)), 0
     lengths = np.zeros(len(guide))
     for a, b, solved in cut_windows(len(guide), cuts):
         fixed = still[a:b].copy()
@@ -204,10 +204,6 @@ class Kernel:
         self.bounds = (None, None) if self.rates is None else self.rates.narrowed()
         self.rest, self.steady = rest, steady
         self.steps = steps if steps is not None else STEPS if self.rates is None else STEPS_IN_TIME
-
-    def make_room(self, frames: int) -> tuple[Floats, Floats, int]:
-        """Return arrays for errors and gaps, and a count of 0."""
-        return np.zeros((frames, len(self.hard), 2)), np.zeros(frames), 0
 
     def solve(self, q: Floats, a: int, b: int, fixed: NDArray[np.bool_], steps: int) -> core.ClipSolution:
         """Solve frames a to b in at most `steps` steps."""

@@ -61,7 +61,6 @@ class FreeMotion:
         smooth: The spread of changes in time.
         progress: The progress of the passes, or None.
         free: The motion without contacts.
-        lies: Whether parts other than feet rest on the floor.
         wanted: The goals of bones and parts.
         held: The contacts of the target.
     """
@@ -75,7 +74,6 @@ class FreeMotion:
     smooth: float
     progress: Progress | None
     free: Motion
-    lies: bool
     wanted: list[ClipGoal]
     held: Contacts
 
@@ -118,9 +116,9 @@ def begin(
         ledger = replace(ledger, floor=ground)
     air = 0.0 if ground is None else find_air(one, ledger)
     passes = None if progress is None else RepeatedProgress(progress)
-    free, lies, wanted = solve_without_contacts(one, carrying, ledger, smooth, passes, air, rises)
+    free, wanted = solve_without_contacts(one, carrying, ledger, smooth, passes, air, rises)
     held = carry_contacts(carrying, ledger, free, measure_size(one), rises)
-    return FreeMotion(clip, cut, one, carrying, tuple(rules), world, smooth, passes, free, lies, wanted, held)
+    return FreeMotion(clip, cut, one, carrying, tuple(rules), world, smooth, passes, free, wanted, held)
 
 
 def find_feet(clip: Motion, carrying: CarryOver, scene: Scene | None, floor: float | None) -> SceneSource | None:
@@ -138,8 +136,8 @@ def solve_without_contacts(
     progress: Progress | None,
     air: float = 0.0,
     rises: dict[Contact, float] | None = None,
-) -> tuple[Motion, bool, list[ClipGoal]]:
-    """Solve the motion from bones and parts; return it, whether parts other than feet rest on the floor, and the goals.
+) -> tuple[Motion, list[ClipGoal]]:
+    """Solve the motion from bones and parts; return it, and the goals.
 
     `air` is the height of its lowest sole above the floor [m], and `rises` the known heights of contacts above it.
     """
@@ -168,18 +166,17 @@ def solve_without_contacts(
         wanted = make_reachable(carrying.model, limbs, wanted, free.q)
         answer = solve_bones(guide, carrying, wanted, smooth, start=free.q)
         free = limit_limbs(Motion(carrying.model, answer.q, clip.fps), arms, legs)
-    lies = False
     if ledger.floor is not None and carrying.root is not None and carrying.moves:
-        free, lies = keep_above_floor(free, carrying, wanted, smooth)
-    return free, lies, wanted
+        free = keep_above_floor(free, carrying, wanted, smooth)
+    return free, wanted
 
 
-def keep_above_floor(free: Motion, carrying: CarryOver, wanted: list[ClipGoal], smooth: float) -> tuple[Motion, bool]:
-    """Solve a motion again with its whole body above the floor; return it, and whether that was necessary."""
+def keep_above_floor(free: Motion, carrying: CarryOver, wanted: list[ClipGoal], smooth: float) -> Motion:
+    """Return a motion solved again with its whole body above the floor, if parts of it are below."""
     size = measure_size(free)
     lift = find_lift(free, size)
     if lift is None:
-        return free, False
+        return free
     rise, q = np.outer(lift, carrying.model.up_direction), np.array(free.q)
     assert carrying.root is not None, "only a root that moves is lifted"
     at = carrying.root.slide.q.start
@@ -189,7 +186,7 @@ def keep_above_floor(free: Motion, carrying: CarryOver, wanted: list[ClipGoal], 
         if each.targets is not None and isinstance(each.goal, Reach):
             each.targets[:, 9:] += rise
     answer = solve_bones(lifted, carrying, wanted, smooth, limits=make_floor_limits(lifted, size))
-    return Motion(free.model, answer.q, free.fps), True
+    return Motion(free.model, answer.q, free.fps)
 
 
 def limit_limbs(motion: Motion, arms: Sequence[RobotLimb], legs: Sequence[RobotLimb]) -> Motion:

@@ -65,7 +65,7 @@ class BranchJoiner:
 
     def measure_misses(self, q: Floats) -> Floats:
         """Return the largest weighted error of a goal in each frame, (frames,) [m, rad]."""
-        errors, _, _ = self.kernel.make_room(len(q))
+        errors = np.zeros((len(q), len(self.kernel.hard), 2))
         for a, b, _ in cut_windows(len(q)):
             errors[a:b] = self.kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0).errors
         most: Floats = (self.kernel.weights * errors.max(axis=2)).max(axis=1)
