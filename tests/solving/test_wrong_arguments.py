@@ -37,7 +37,9 @@ JUNK: dict[str, Any] = {
 ALL_METHODS: list[type[Method]] = [
     thing for thing in vars(methods).values() if isinstance(thing, type) and issubclass(thing, Method)
 ]
-SETTINGS = [(method, field.name) for method in ALL_METHODS for field in fields(method)]
+SETTINGS = [
+    (method, field.name) for method in sorted(ALL_METHODS, key=lambda each: each.__name__) for field in fields(method)
+]
 
 
 @pytest.mark.parametrize(("method", "setting"), SETTINGS, ids=[f"{m.__name__}.{s}" for m, s in SETTINGS])
