@@ -43,7 +43,7 @@ from poise.motion.problem.near_parts import Flags, cut_goals, flag_around
 __all__ = ["ClipProblem"]
 
 ROUNDS, RELEASE_ROUND = 20, 4  # at most, and after which contacts that are out of reach are released
-FIRST_STEPS, STEPS = 8, 8  # at most: Gauss-Newton steps of the first round, and of the others
+FIRST_STEPS, STEPS = 10, 8  # at most: Gauss-Newton steps of the first round, and of the others
 REST = 1e-4  # rad, or lengths of the body: a shorter step ends a round
 STILL = 5e-3  # rad, or lengths of the body: a frame whose last step was longer is solved again
 FIRST_WEIGHT, NEXT_WEIGHT, LAST_WEIGHT = 1e2, 1e5, 2e6  # of contacts: in the first step, of later rounds, and the last

@@ -44,7 +44,7 @@ from poise.motion.scenes.scene_lock import enter_scene
 __all__ = ["Retargeted", "prepare", "retarget"]
 
 TURN_WEIGHT = 10.0  # of bones and parts, relative to a displacement
-SMOOTHNESS = 1.5  # factor on `smooth` while members are kept
+SMOOTHNESS = 2.0  # factor on `smooth` while members are kept
 
 
 @refuse_unknown

@@ -39,7 +39,7 @@ ALONG_TOLERANCE = 0.5  # and along them, relative to their length
 DEEP_M = (-0.06, -0.02)  # gaps of the source from which its directions are not used, and used fully
 MOST_SHIFT_M = 0.08  # of a hand in one round
 MOST_ERROR_M = 0.25  # of a gap: a hand farther off is out of reach
-TOUCH_WEIGHT = 120.0  # of a place [1 / L], relative to a displacement
+TOUCH_WEIGHT = 140.0  # of a place [1 / L], relative to a displacement
 MEASURED_FPS = 40.0  # gaps are measured about this often
 MOST_NAMED = 4  # pairs in a report
 
