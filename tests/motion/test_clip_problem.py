@@ -10,17 +10,19 @@ import walkers
 from falls import fall
 from poise import Motion
 from poise.goals import Reach
+from poise.limits import Acceleration, Clearance, Speed
 from poise.limits import Box as Block
-from poise.limits import Clearance
+from poise.limits.convex_parts import find_convex_parts
 from poise.model.derive import with_shapes
 from poise.model.geometry.shapes import Box, Capsule, Shape
 from poise.motion import Contact, Contacts
 from poise.motion.clips.collisions import find_collisions
 from poise.motion.clips.whole_clip import solve_whole
 from poise.motion.contact.body_floor import measure_heights
+from poise.motion.contact.cuts import find_cuts
 from poise.motion.contact.scene import read_scene
 from poise.motion.problem import clip_problem
-from poise.motion.problem.members import ContactPlaces, FloorBelow
+from poise.motion.problem.members import ContactPlaces, FloorBelow, PartsApart
 from poise.motion.scenes.scene_goals import measure_depths
 from poise.spatial import Transform
 from walks import make_walk
@@ -169,3 +171,28 @@ def test_steps_that_do_not_improve_are_taken_back_and_become_shorter(
     assert len(steps) == 1 + clip_problem.MOST_FAILURES
     assert steps[1:] == sorted(set(steps[1:]))
     assert len(many.contacts) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limits", [[Acceleration(60.0)], [Speed(6.0), Acceleration(60.0)]])
+def test_rates_do_not_release_the_contacts_of_a_walk(limits: list[Any]) -> None:
+    carried = poise.retarget(make_walk(60), poise.load("humanoid", scale=0.6), limits=limits)
+    assert not carried.track.released
+    assert carried.quality.sink_max < 2.0
+
+
+def test_a_correction_after_a_cut_is_that_of_the_shot_alone(robot: poise.Model, clip: Motion) -> None:
+    """The hand is in the chest two frames after the cut."""
+    shot = clip.q[26:44]
+    q = np.concatenate([clip.q[:18], shot])
+    q[18:, 0] += 5.0
+    parts = find_convex_parts(robot)
+    assert parts is not None
+    moved = []
+    for frames in (q, q[18:]):
+        hit = Motion(robot, robot.clamp(frames), 30.0)
+        apart = PartsApart(parts, 30.0, find_cuts(hit))
+        moved.append(np.asarray(robot.difference(hit.q, hold(hit, Contacts((), len(hit), 30.0), [apart]).motion.q)))
+    assert np.abs(moved[1]).max() > 0.05
+    np.testing.assert_allclose(moved[0][:18], 0.0, atol=1e-9)
+    np.testing.assert_allclose(moved[0][18:], moved[1], atol=0.02)

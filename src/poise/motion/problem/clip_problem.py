@@ -5,12 +5,14 @@
 
 r are the directions of bones and parts in the free motion, which has no members. Each round linearises the members
 about the motion found so far, takes Gauss-Newton steps on the frames around those that violate one
-(`solve_whole`), and measures again. A run of frames is accepted if its merit falls,
+(`solve_whole`), and measures again. Limbs move alone while that suffices, then the whole body. A run of frames is
+accepted if its merit falls,
 
     merit_t = violations_t + SOFT_COST (hold |d_t|^2 + hold (tau fps)^4 |d_{t-1} - 2 d_t + d_{t+1}|^2),
 
-and every frame has a trust region: the cost of a step there grows where the merit rose, and falls elsewhere. Source:
-Nocedal and Wright, Numerical Optimization, 2006, chapter 18.
+and every frame has a trust region: the cost of a step there grows where the merit around it rose, and falls elsewhere.
+Frames around which the merit falls too little are left as they are. At the end, places that are missed by rounding are
+held exactly. Source: Nocedal and Wright, Numerical Optimization, 2006, chapter 18.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +40,7 @@ from poise.motion.contact.detector import find_runs
 from poise.motion.contact.ledger import flag_contact
 from poise.motion.contact.soles import measure_size
 from poise.motion.problem.members import CapsulesApart, ContactPlaces, Member
-from poise.motion.problem.near_parts import Flags, cut_goals, flag_around
+from poise.motion.problem.near_parts import Flags, bound_shot, cut_goals, flag_around
 
 __all__ = ["ClipProblem"]
 
@@ -47,6 +49,7 @@ FIRST_STEPS, STEPS = 10, 8  # at most: Gauss-Newton steps of the first round, an
 REST = 1e-4  # rad, or lengths of the body: a shorter step ends a round
 STILL = 5e-3  # rad, or lengths of the body: a frame whose last step was longer is solved again
 FIRST_WEIGHT, NEXT_WEIGHT, LAST_WEIGHT = 1e2, 1e5, 2e6  # of contacts: in the first step, of later rounds, and the last
+TIMED_WEIGHT = 1e10  # the last one with rate limits: far above the directions of bones, which would exceed the rates
 MOST_CORRECTION = 0.2  # rad: of a frame to its contacts at the end; those that contradict each other may lead anywhere
 HOLD_WEIGHT = 1.0  # of a displacement, relative to the direction of a bone or part, squared
 SLIDE_COST = 5.0  # of a translation relative to a rotation: the hips move all other parts
@@ -96,6 +99,7 @@ class ClipProblem:
         self.cuts = [] if self.timed else list(find_cuts(free))  # rates hold across cuts
         self.reach = round(SPREAD_S * free.fps)
         self.broken = np.zeros(len(free), dtype=bool)
+        self.breaks = np.zeros(len(free), dtype=bool)  # the same of the last steps, accepted or not
         self.moving = np.zeros(len(free), dtype=bool)  # frames that the last steps still moved
         self.whole = np.full(len(free), not limbs)  # frames in which limbs alone do not suffice
         self.shifted = True  # whether more than limbs moved in the last round
@@ -106,7 +110,7 @@ class ClipProblem:
         """Return the motion, in which each run of frames is the best of all rounds."""
         frames, fps = len(self.free), self.free.fps
         q, every = np.array(self.free.q), np.ones(frames, dtype=bool)
-        missed = self.contacts.settle(self.free)
+        self.contacts.settle(self.free)
         early, late = ([member for member in self.members if member.waits is waits] for waits in (False, True))
         asked = self.update(q, every, early).any() or self.limits or self.contacts.list_contact_goals()
         if not (asked or self.update(q, every, late).any()):
@@ -114,6 +118,7 @@ class ClipProblem:
         self.accept(every, early)
         damping = np.full(frames, LEAST_DAMPING)
         q, _ = self.solve_frames(q, every, damping, progress)
+        self.broken = self.breaks.copy()
         violated, cost = self.update(q, every, self.members), self.measure_cost(q)
         self.accept(every, self.members)
         failures, half = np.zeros(frames, dtype=np.intp), max(1, round(TRUST_S * fps))
@@ -129,11 +134,12 @@ class ClipProblem:
             moves = flag_around(frames, np.flatnonzero(wrong), self.reach, self.cuts)
             if not moves.any():
                 break
+            moves |= self.timed  # rates hold between frames of all runs
             new, solved = self.solve_frames(q, moves, damping, first=False)
             moved = Motion(self.free.model, new, fps)
             new_violated, new_cost = self.update(new, solved, self.members), self.measure_cost(new)
             new_missed = self.contacts.update(moved, solved) / self.size
-            gain = merit - new_violated.sum(axis=0) - new_cost - new_missed
+            gain = np.where(solved, merit - new_violated.sum(axis=0) - new_cost - new_missed, 0.0)
             gained, merits = (np.convolve(each, np.ones(2 * half + 1))[half : half + frames] for each in (gain, merit))
             damping[solved] = np.maximum(damping * np.where(gained < 0.0, MORE, LESS), LEAST_DAMPING)[solved]
             rejected, slow = np.zeros(frames, dtype=bool), solved & (gained <= LEAST_GAIN * merits)
@@ -141,6 +147,7 @@ class ClipProblem:
                 run = slice(first, end)
                 if gain[run].sum() > 0.0:
                     q[run], violated[:, run], cost[run] = new[run], new_violated[:, run], new_cost[run]
+                    self.broken[run] = self.breaks[run]
                 else:
                     rejected[run] = True
             failures[slow] += np.where((violated[0] + missed)[slow] > 0.0, 1, KEPT_FAILURE)
@@ -175,6 +182,7 @@ class ClipProblem:
         moved = np.asarray(self.free.model.difference(self.free.q, q)) / self.lengths
         bend = np.zeros_like(moved)
         bend[1:-1] = moved[:-2] - 2.0 * moved[1:-1] + moved[2:]
+        bend[[frame for cut in self.cuts for frame in (cut - 1, cut)]] = 0.0
         spread = count_frames(self.smooth, self.free.fps) ** 4
         cost: Floats = SOFT_COST * HOLD_WEIGHT * ((moved**2).sum(axis=1) + spread * (bend**2).sum(axis=1))
         return cost
@@ -193,7 +201,8 @@ class ClipProblem:
         for alone, some in (False, wide), (True, moves & ~wide):
             for first_frame, end in part_at_cuts(find_runs(some), self.cuts, 1):
                 for a, b in cut_run(first_frame, end, max(MOST_FRAMES, 4 * self.reach), 2 * self.reach):
-                    window = slice(max(a - FROZEN_FRAMES, 0), min(b + FROZEN_FRAMES, len(moves)))
+                    shot = bound_shot(a, range(len(moves)), self.cuts)
+                    window = slice(max(a - FROZEN_FRAMES, shot.start), min(b + FROZEN_FRAMES, shot.stop))
                     frozen = np.ones(window.stop - window.start, dtype=bool)
                     frozen[a - window.start : b - window.start] = False
                     yield window, frozen, alone
@@ -205,7 +214,7 @@ class ClipProblem:
         out, solved, self.shifted = np.array(q), np.zeros(len(q), dtype=bool), False
         every: list[Member] = [self.contacts, *self.members]
         members = [each for each in every if not (first and each.waits)]
-        steps = FIRST_STEPS if first else STEPS
+        steps, last = FIRST_STEPS if first else STEPS, TIMED_WEIGHT if self.timed else LAST_WEIGHT
         for at, frozen, alone in self.list_windows(moves, first):
             joints = self.limbs if alone else self.joints
             limits = self.list_limits(members, joints)
@@ -221,13 +230,14 @@ class ClipProblem:
                 limits=limits,
                 steps=None if self.timed else steps,
                 rest=REST,
-                steady=Steady(damping[at], FIRST_WEIGHT if first else NEXT_WEIGHT, LAST_WEIGHT, MOST_CORRECTION),
+                steady=Steady(damping[at], FIRST_WEIGHT if first else NEXT_WEIGHT, last, MOST_CORRECTION),
                 progress=progress,
             )
             self.shifted |= not alone
-            out[at], self.broken[at] = answer.q, answer.broken
+            out[at] = answer.q
             solved[at] |= ~frozen
-            self.moving[at] = ~frozen & (answer.lengths > STILL) & (not self.timed)
+            self.breaks[at][~frozen] = answer.broken[~frozen]
+            self.moving[at][~frozen] = (answer.lengths[~frozen] > STILL) & (not self.timed)
         return out, solved
 
     def list_limits(self, members: Sequence[Member], joints: Sequence[str] | None) -> tuple[Limit, ...]:
@@ -252,7 +262,8 @@ class ClipProblem:
             if not moves.any():
                 break
             goals, limits = self.contacts.list_contact_goals(), self.list_limits(self.members, self.joints)
-            q = solve_whole(motion, goals, frozen=~moves, joints=self.joints, limits=limits, cuts=self.cuts).q
+            found = solve_whole(motion, goals, frozen=~moves, joints=self.joints, limits=limits, cuts=self.cuts)
+            q, self.broken[moves] = found.q, found.broken[moves]
         return q
 
     def make_track(self, q: Floats) -> Track:

@@ -119,7 +119,7 @@ class ContactPlaces:
         """Restore the places before `settle` of contacts in frames whose solution was rejected."""
         pairs = zip(self.before, self.ledger, strict=True)
         kept = tuple(old if rejected[new.start : new.end].any() else new for old, new in pairs)
-        self.ledger = replace(self.ledger, intervals=kept)
+        self.ledger = self.before = replace(self.ledger, intervals=kept)
 
     def update(self, moved: Motion, solved: Flags) -> Floats:
         """Return the cost of the point farthest from its place, (frames,) [m]."""
@@ -216,7 +216,8 @@ class PartsApart:
         self.name, self.of_limbs = name, not name
         self.parts, self.cuts = parts, tuple(cuts)
         self.reach, self.count = round(GROWTH_S * fps), 0
-        self.rounds = list[tuple[NDArray[np.intp], list[PlaneGoal]]]()  # the age of every frame then, and its planes
+        # the planes of the last rounds, the frames that accepted them, and the ages of all frames then
+        self.rounds = list[tuple[NDArray[np.intp], Flags, list[PlaneGoal]]]()
         self.ways, self.found = Ways(), Overlaps(np.zeros(0))
         self.growth, self.deep, self.age = np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.intp)
 
@@ -240,13 +241,13 @@ class PartsApart:
         self.age[frames] += 1
         self.count += 1
         planes = find_plane_goals(self.parts, found, f"{self.name}{self.count}")
-        used = [each for each in self.rounds if (frames | (self.age - each[0] < KEPT_ROUNDS)).any()]
-        self.rounds = [*used, (self.age.copy(), planes)]
+        used = [each for each in self.rounds if (each[1] & (self.age - each[0] < KEPT_ROUNDS)).any()]
+        self.rounds = [*used, (self.age.copy(), frames.copy(), planes)]
 
     def list_goals(self, at: slice) -> list[ClipGoal]:
         """List the goals that keep near parts on their sides of planes, those of the last rounds."""
         frames, weights = range(at.start, at.stop), PLANE_WEIGHT * self.growth[at]
-        kept = [(weights * (self.age - age < KEPT_ROUNDS)[at], planes) for age, planes in self.rounds]
+        kept = [(weights * (self.age - age < KEPT_ROUNDS)[at], planes) for age, _, planes in self.rounds]
         return [goal for weights, planes in kept for goal in cut_planes(planes, frames, weights)]
 
     def list_limits(self, joints: Sequence[str] | None) -> tuple[Limit, ...]:

@@ -12,7 +12,7 @@ from poise.motion.clips.whole_clip import ClipGoal
 
 Flags = NDArray[np.bool_]
 
-__all__ = ["DEEP_M", "MISSED_M", "NEAR_M", "Flags", "cut_goals", "flag_around", "measure_near"]
+__all__ = ["DEEP_M", "MISSED_M", "NEAR_M", "Flags", "bound_shot", "cut_goals", "flag_around", "measure_near"]
 
 # lengths are for a body of 1.75 m
 DEEP_M = 3e-3  # depth of a collision that is corrected

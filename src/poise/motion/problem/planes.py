@@ -1,8 +1,8 @@
 """Planes between parts of the body that are near each other: goals that keep them on their sides.
 
 A goal is about a point of one part, and about planes in the frame of the other part, which move with it. It is soft, so
-that the motion stays smooth; a part that turns is held by the planes of several rounds. A pair of parts has few goals,
-however often it meets: meetings share the goal of the nearest point.
+that the motion stays smooth; a part that turns is held by the planes of several rounds. Meetings of a pair at nearly
+the same point share a goal, however often it meets.
 """
 
 from collections.abc import Sequence

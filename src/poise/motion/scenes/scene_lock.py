@@ -55,5 +55,5 @@ def check_steps(free: Motion, highest: float) -> None:
         warnings.warn(
             f"retarget: a step of {highest:.2g} m in scene= is too high for {free.model.name!r}, which is "
             f"{length:.2g} m long; contacts that are out of reach are released. Scale the scene with the body.",
-            stacklevel=4,
+            stacklevel=5,
         )
