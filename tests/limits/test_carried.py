@@ -53,7 +53,7 @@ def test_it_is_the_clearance_of_the_same_thing_in_the_world(kind, seed):
 def measure_gaps(model, q, limit):
     """The least gap of each pose, in lengths of the body, as the kernel of clips sees it."""
     kernel = Kernel(poise.Motion(model, q), [], 1.0, 1.0, 1.0, None, [limit], 0)
-    return kernel.solve(q, 0, len(q), np.ones(len(q), dtype=bool), 0)[2]
+    return kernel.solve(q, 0, len(q), np.ones(len(q), dtype=bool), 0).gaps
 
 
 def test_a_box_that_may_move_is_pushed_away():

@@ -77,9 +77,9 @@ def test_a_joint_of_the_chain_that_may_not_move_stays_where_it_is(door: Door) ->
 
 
 def find_miss(seed: int) -> tuple[poise.Model, Floats]:
-    """Return an arm with narrow ranges and a transform that only poses outside them have: every guess is searched."""
+    """Return an arm with narrow ranges and a transform that is neither reached nor proved: every guess is searched."""
     q = np.random.default_rng(seed).uniform(-3.0, 3.0, (20, 7))
-    model = draw_general(seed, turns=7, reach=0.8)
+    model = draw_general(seed, turns=7, reach=1.5)
     for one in draw_general(seed, turns=7, reach=9.0).fk(q, "tool"):
         missed = poise.solve(model, make_goal(one))
         if missed.status is poise.Status.STALLED and missed.searches >= SEEDED + 4:
@@ -143,7 +143,7 @@ def test_nothing_is_guessed_when_the_time_is_over(monkeypatch: pytest.MonkeyPatc
 
 def test_a_solver_with_a_time_limit_has_its_guesses_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     _, T = find_miss(0)
-    solver = poise.Solver(draw_general(0, turns=7, reach=0.8), make_goal(T), time_limit=100.0)
+    solver = poise.Solver(draw_general(0, turns=7, reach=1.5), make_goal(T), time_limit=100.0)
     monkeypatch.setattr(core, "GeneralChain", lambda *_: pytest.fail("it prepares"))
     assert solver.solve().searches > SEEDED
 

@@ -182,6 +182,7 @@ template <class T> struct Best {
 template <class T>
 void search(const Pose<T>& target, bool turned, const Options<T>& options, int last, State<T>& state, Best<T>& best) {
   T lowest = T(1e30);
+  // ends: after `last` steps at most
   for (int idle = 0;;) {
     evaluate(target, turned, state);
     best.keep(state, state.cost,
@@ -228,7 +229,9 @@ template <class T> void restart(int attempt, const T* start, std::uint32_t& rand
     else if (attempt < n_seeds)
       x = seeds<T>[attempt][c];
     if (winds[c]) {  // the turn that is nearest to the start
+      // ends: at the end of the range
       while (x - start[c] > pi<T> && x - T(2) * pi<T> >= lower<T>[c]) x -= T(2) * pi<T>;
+      // ends: at the end of the range
       while (start[c] - x > pi<T> && x + T(2) * pi<T> <= upper<T>[c]) x += T(2) * pi<T>;
     }
     q[c] = inside(x, lower<T>[c], upper<T>[c]);
