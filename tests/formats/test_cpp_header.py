@@ -302,3 +302,14 @@ def test_loops_and_strange_names_are_rejected(tmp_path):
     with pytest.raises(InvalidValue, match="such as 'a_b'"):
         write_header(body, "a", tmp_path / "a.hpp", name="a b")
     assert "namespace robot_7_class {" in write_header(body, "a", tmp_path / "a.hpp").read_text()
+
+
+def test_lengths_become_metres(tmp_path):
+    texts = []
+    for units, size in (("m", 1.0), ("cm", 100.0)):
+        builder = poise.ModelBuilder("lift").add_joint("rise", None, "prismatic", axis=(0, 0, 1), upper=0.5 * size)
+        builder.add_joint("turn", "rise", "revolute", offset=(0.25 * size, 0, 0)).add_frame("end", "turn", (size, 0, 0))
+        builder.units = units
+        texts.append(write_header(builder.build(), "end", tmp_path / "a.hpp").read_text())
+    metres, other = (re.findall(r"(?:upper|tool|scale = ).*", text) for text in texts)
+    assert metres == other

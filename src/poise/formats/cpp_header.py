@@ -6,7 +6,7 @@
 
 The file is `chain.h` and `solver.h` of `native/arm` with the numbers of the robot. The joints between the base and the
 frame are hinges and slides; fixed and locked joints become part of their neighbours, and a follower reads the joint
-that it follows.
+that it follows. Lengths become metres; an unknown unit counts as one.
 """
 
 import json
@@ -22,6 +22,7 @@ import numpy as np
 from poise.arrays import Floats
 from poise.errors import InvalidModel, InvalidValue
 from poise.files.target import replace_file
+from poise.formats.units import scale_model
 from poise.kinematics.column_names import name_columns
 from poise.model import Model
 from poise.model.chain import find_way, motion, placement
@@ -76,7 +77,7 @@ def write_header(
 
 def write_source(model: Model, frame: str, name: str | None = None) -> str:
     """Return the header of a frame."""
-    tables = write_tables(model, frame)
+    tables = write_tables(scale_model(model, model.metres_per_unit) if model.units != "m" else model, frame)
     filled = {
         "TITLE": f"Inverse kinematics of frame {clean(frame)} of {clean(model.name)}.",
         "MADE": f"Written by Poise {sys.modules['poise'].__version__}.",
