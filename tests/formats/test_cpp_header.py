@@ -260,6 +260,14 @@ def test_cmake_finds_the_kernels_and_writes_headers(tmp_path):
         assert subprocess.run([tmp_path / "out" / name], capture_output=True, text=True, check=True).stdout == printed
     (tmp_path / "CMakeLists.txt").write_text(CMAKE.replace("poise 0.2", "poise 0.1"))
     assert "version: " in run_cmake("-S", ".", "-B", "old", *given).stderr
+    (tmp_path / "later" / "native" / "cmake").mkdir(parents=True)
+    (tmp_path / "later" / "__init__.py").write_text('__version__ = "0.20.1"\n')
+    version = tmp_path / "later" / "native" / "cmake" / "poiseConfigVersion.cmake"
+    version.write_text(
+        Path(poise.get_cmake_dir(), version.name).read_text() + '\nmessage("${PACKAGE_VERSION_COMPATIBLE}")'
+    )
+    for wanted, answer in (("0.2", "\n"), ("0", "\n"), ("0.20", "TRUE\n"), ("0.20.1", "TRUE\n"), ("0.20.2", "\n")):
+        assert run_cmake(f"-DPACKAGE_FIND_VERSION={wanted}", "-P", version).stderr == answer, wanted
 
 
 MISUSE = [
@@ -269,6 +277,8 @@ MISUSE = [
     ("panda -o {}/a.py", "must have a suffix of a C++ header: .hpp"),
     ("panda -o {}/none/a.hpp", "there is no folder"),
     ("panda -o {}", "is a folder"),
+    ("panda --name co_await -o {}/a.hpp", "--name is 'co_await'; it must be an identifier of C++"),
+    ("panda --name y1 -o {}/a.hpp", "--name is 'y1'; it must be an identifier of C++, such as 'robot_y1'"),
     ("panda --name int -o {}/a.hpp", "--name is 'int'; it must be an identifier of C++, such as 'robot_int'"),
 ]
 
@@ -313,3 +323,18 @@ def test_lengths_become_metres(tmp_path):
         texts.append(write_header(builder.build(), "end", tmp_path / "a.hpp").read_text())
     metres, other = (re.findall(r"(?:upper|tool|scale = ).*", text) for text in texts)
     assert metres == other
+
+
+@pytest.mark.slow
+def test_names_of_joints_compile_as_they_are(tmp_path):
+    names = ["a\U0001f6001", "??/", 'a"b', "c\\n"]
+    builder, parent = poise.ModelBuilder("abs"), None
+    for name in names:
+        parent = builder.add_joint(name, parent, "revolute", offset=(1, 0, 0)) and name
+    write_header(builder.build(), names[-1], tmp_path / "a.hpp")
+    (tmp_path / "a.cpp").write_text(
+        '#include "a.hpp"\n#include <cstdio>\nint main() { for (auto name : robot_abs::names) std::puts(name); }'
+    )
+    subprocess.run([find_compiler(), "-std=c++17", *WARNINGS, tmp_path / "a.cpp", "-o", tmp_path / "a"], check=True)
+    shown = subprocess.run([tmp_path / "a"], capture_output=True, check=True)
+    assert shown.stdout.decode().split("\n")[:-1] == names

@@ -9,7 +9,6 @@ frame are hinges and slides; fixed and locked joints become part of their neighb
 that it follows. Lengths become metres; an unknown unit counts as one.
 """
 
-import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -35,12 +34,18 @@ PARTS = [Path(__file__).parents[1] / "native" / "arm" / name for name in ("chain
 OPEN = 1e30  # instead of infinity
 ROUNDING = 1e-15  # smaller numbers of a transform are zero
 SEEDS, SEEDS_TRIED, TARGETS = 24, 64, 2000
-KEYWORDS = (  # which no namespace may have as its name
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue "
-    "decltype default delete do double else enum explicit export extern false float for friend goto if inline int long "
-    "mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register return "
-    "short signed sizeof static std struct switch template this throw true try typedef typeid typename union unsigned "
-    "using virtual void volatile wchar_t while xor xor_eq"
+KEYWORDS = (  # of C++ to C++20, and names of functions and macros of the C library: no namespace may have them
+    "INFINITY NAN NULL abort abs acos acosh alignas alignof and and_eq asin asinh asm assert atan atan2 atanh atof atoi "
+    "auto bitand bitor bool break calloc case catch cbrt ceil char char16_t char32_t char8_t class compl concept const "
+    "const_cast consteval constexpr constinit continue copysign cos cosh co_await co_return co_yield decltype default "
+    "delete div do double drem dynamic_cast else enum erf erfc errno exit exp exp2 explicit expm1 export extern fabs "
+    "false fdim float floor fma fmax fmin fmod for free frexp friend gamma getenv goto hypot if ilogb inline int j0 j1 "
+    "jn labs ldexp lgamma linux log log10 log1p log2 logb long lrint lround main malloc modf mutable namespace nan "
+    "nearbyint new nextafter noexcept not not_eq nullptr operator or or_eq pow private protected public qsort rand "
+    "random realloc register reinterpret_cast remainder remquo requires return rint round scalb scalbn select short "
+    "signed significand sin sinh sizeof sqrt srand static static_assert static_cast std struct switch system tan tanh "
+    "template tgamma this thread_local throw true trunc try typedef typeid typename union unix unsigned using virtual "
+    "void volatile wchar_t while xor xor_eq y0 y1 yn"
 )
 
 
@@ -186,7 +191,7 @@ def write_tables(model: Model, frame: str) -> str:
     names = [name_columns(model)[q] for q in columns]
     own = [[axis for axis in axes if axis.q == q] for q in columns]
     by_joint = {
-        "constexpr const char* names[joints]": [json.dumps(name) for name in names],
+        "constexpr const char* names[joints]": [write_string(name) for name in names],
         "constexpr bool slides[joints]": [write_bool(any(axis.slides for axis in each)) for each in own],
         "constexpr bool winds[joints]": [write_bool(all(axis.winds for axis in each)) for each in own],
         "template <class T> constexpr T lower[joints]": write_bounds(model, model.lower, columns, "round_up"),
@@ -237,6 +242,11 @@ def write_numbers(values: Iterable[float]) -> str:
     """Return numbers as C++, converted to the type T where float cannot hold them; zeros up to rounding are zero."""
     plain = (0.0 if abs(x) < ROUNDING else float(x) for x in values)
     return ", ".join(repr(x) if float(np.float32(x)) == x else f"T({x!r})" for x in plain)
+
+
+def write_string(text: str) -> str:
+    """Return a C++ string: quotes, backslashes, "?" of trigraphs, and other bytes than ASCII are octal."""
+    return '"%s"' % re.sub(rb"[^ !#->@-[\]-~]", lambda byte: b"\\%03o" % ord(byte[0]), text.encode()).decode()
 
 
 def write_bool(value: bool) -> str:
