@@ -282,13 +282,33 @@ def test_joints_between_the_same_bodies_follow_each_other(tmp_path: Path, forwar
 
 
 def test_bad_files_are_rejected(tmp_path: Path) -> None:
+    (tmp_path.parent / "out.usda").write_text("#usda 1.0\n")
     cases = {
-        "#usda 1.0\ndef {": "pxr cannot read it: ",
+        "#usda 1.0\ndef {": "usd-core cannot read it: line 2: ",
         "#usda 1.0\n": "neither joints",
         TREE.replace("metersPerUnit = 1", "subLayers = [@/etc/passwd@]"): "'/etc/passwd'; only relative paths",
         TREE.replace("metersPerUnit = 1", "subLayers = [@https://a.b/c.usda@]"): "only relative paths",
+        TREE.replace(
+            "metersPerUnit = 1", "subLayers = [@../out.usda@]"
+        ): "'../out.usda', which leads out of its folder",
+        TREE.replace(
+            '"loose" (', '"loose" (clips = {dictionary default = {asset[] assetPaths = [@/a/b.usda@]}}\n'
+        ): "clips",
+        TREE.replace('upAxis = "Z"', 'upAxis = "X"'): "up axis 'X'",
+        TREE.replace('"Y"', '"W"'): "physics:axis is 'W'",
+        TREE.replace("metersPerUnit = 1", "kilogramsPerUnit = 0"): "kilogramsPerUnit 0",
+        TREE.replace(
+            '"PhysicsRigidBodyAPI"]) {}',
+            '"PhysicsRigidBodyAPI"]) {\n'
+            ' double3 xformOp:scale = (nan, 1, 1)\n uniform token[] xformOpOrder = ["xformOp:scale"]\n}',
+            1,
+        ): "a transform of '/a' is not finite",
+        **{
+            TREE.replace("metersPerUnit = 1", f"metersPerUnit = {size}"): "metersPerUnit"
+            for size in ("0", "-1", "nan", "inf")
+        },
         TREE.replace("(1, 0, 0)", "(nan, 0, 0)"): "finite",
-        TREE.replace("(1, 0, 0)", "(1, 0)"): "pxr cannot read it: ",
+        TREE.replace("(1, 0, 0)", "(1, 0)"): "usd-core cannot read it: Tuple dimensions",
     }
     for text, words in cases.items():
         with pytest.raises(FormatError, match=words):

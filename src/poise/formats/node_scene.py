@@ -49,6 +49,8 @@ class NodeScene:
         arrays = read_arrays(Source(source.path, answer))
         self.values = json.loads(arrays["scene"].tobytes())
         self.up: str = self.values["up"]
+        if self.up not in TURN_UP:
+            raise source.make_error(f"has the up axis {self.up.upper()!r}; it must be Y or Z.")
         self.units = find_unit(source, float(self.values["metres"]))
         self._source, self._times, self._keys = source, arrays["times"], arrays["values"]
         self._turn = Rotation.from_matrix(TURN_UP[self.up].T)
@@ -114,16 +116,17 @@ def parse_apart(
         MissingExtra: The package is not installed.
     """
     module, extra = package
+    name = {"pxr": "usd-core"}.get(module, module)
     if options.within:
         raise source.make_error("is not read from an upload; open it with poise.load.")
     if find_spec(module) is None:
-        raise MissingExtra(f'{module} reads this format. Type: pip install "{INDEX_NAME}[{extra}]"')
+        raise MissingExtra(f'{name} reads this format. Type: pip install "{INDEX_NAME}[{extra}]"')
     try:
         answer: bytes | str = run_apart(worker, request) if can_run() else "no second Python can be started"
     except OSError as error:
         answer = f"no second Python can be started ({error})"
     if isinstance(answer, str):
-        raise source.make_error(f"{module} cannot read it: {answer.strip().rstrip('.')[:300]}.")
+        raise source.make_error(f"{name} cannot read it: {answer.strip().rstrip('.')[:300]}.")
     return NodeScene(source, answer)
 
 
@@ -136,6 +139,8 @@ def add_inverse(draft: GltfDraft, bind: list[Any]) -> int:
 
 def find_unit(source: Source, metres: float) -> str:
     """Return the name of a unit of length; "unknown", with an oddity, if it has none."""
+    if not 0.0 < metres < np.inf:
+        raise source.make_error(f"has a unit of {metres:g} metres (metersPerUnit); it must be positive and finite.")
     unit = next((name for name, size in UNITS.items() if abs(size - metres) < 1e-4 * size), "unknown")
     if unit == "unknown":
         source.note_oddity(f"a unit is {metres:g} metres; its numbers were kept, scale={metres:g} makes them metres")

@@ -1,6 +1,6 @@
 """USD files (usda, usdc, usdz): robots of UsdPhysics (`physics`), and otherwise skeletons of UsdSkel with their clips.
 
-usd-core parses them, in a second process (`worker`), which follows references to other files by relative paths only.
+usd-core parses them, in a second process (`worker`), which follows references to files in its folder and below.
 Meshes are not read.
 """
 
@@ -51,5 +51,8 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
 
 def parse(source: Source, options: ReadOptions) -> NodeScene:
     """Return what the worker finds in the file."""
-    path = str(Path(source.path).absolute())
-    return parse_apart(worker.__file__, path.encode(), source, options, ("pxr", "usd"))
+    try:
+        path = str(Path(source.path).absolute()).encode()
+    except UnicodeEncodeError:
+        raise source.make_error("has a path that is not UTF-8, which usd-core cannot open; rename it.") from None
+    return parse_apart(worker.__file__, path, source, options, ("pxr", "usd"))

@@ -67,6 +67,8 @@ class Robot:
 
     def __init__(self, scene: NodeScene, source: Source) -> None:
         self.source, self.kilograms = source, float(scene.values["kilograms"])
+        if not 0.0 < self.kilograms < np.inf:
+            raise source.make_error(f"has kilogramsPerUnit {self.kilograms:g}; it must be positive and finite.")
         self.bodies = {body["path"]: body for body in scene.values["bodies"]}
         self.places = {path: make_rigid(np.array(body["matrix"])) for path, body in self.bodies.items()}
         self.joints = [self.read_joint(row) for each in scene.values["joints"] for row in self.split_freedoms(each)]
@@ -163,7 +165,10 @@ class Robot:
 
     def read_range(self, joint: UsdJoint) -> Row:
         """Return the kind, axis and range of a joint."""
-        row, axis = joint.row, joint.sign * np.eye(3)["XYZ".index(joint.row["axis"] or "X")]
+        row, name = joint.row, joint.row["axis"] or "X"
+        if name not in ("X", "Y", "Z"):
+            raise self.source.make_error(f"joint {row['name']!r}: physics:axis is {name!r}; it must be X, Y or Z.")
+        axis = joint.sign * np.eye(3)["XYZ".index(name)]
         if joint.kind == "ball":
             cones = [np.radians(row[f"coneAngle{k}Limit"] or -1.0) for k in (0, 1)]
             if cones[0] != cones[1]:

@@ -25,19 +25,22 @@ Values = dict[str, Any]
 
 
 def check_layers(path: str) -> list[str]:
-    """Return what is odd about the files that a file refers to; raise if one is absolute or elsewhere on the web."""
-    from pxr import Sdf, Tf
+    """Return what is odd about the files that a file refers to; raise if one is not in its folder or below."""
+    from pxr import Ar, Sdf, Tf
 
+    folder = Path(path).parent.resolve()
     try:
         root = Sdf.Layer.FindOrOpen(path)
     except Tf.ErrorException as error:
-        found = re.search(r" : '(.*)'", str(error), re.DOTALL)
-        raise ValueError(found[1] if found else str(error)) from None
+        found = re.search(r" : '(.*?)'(\n|$)", str(error), re.DOTALL)
+        text = re.sub(re.escape(path) + r":(\d+):\d+", r"line \1", found[1] if found else str(error))
+        raise ValueError(text.replace(path, Path(path).name)) from None
     if root is None:
         raise ValueError("it is no USD file, or a damaged one")
     queue, seen, odd = [root], {root.identifier}, []
     while queue:
         layer = queue.pop()
+        check_clips(layer)
         for reference in layer.GetCompositionAssetDependencies():
             if Path(reference).is_absolute() or re.search(r"[:`\\]", reference):
                 raise ValueError(f"it refers to {reference[:100]!r}; only relative paths are followed")
@@ -46,6 +49,9 @@ def check_layers(path: str) -> list[str]:
                 found = None if target in seen else Sdf.Layer.FindOrOpen(target)
             except Tf.ErrorException:
                 found = None
+            place = Path(Ar.SplitPackageRelativePathOuter(found.realPath if found else target)[0])
+            if place.is_absolute() and not place.resolve().is_relative_to(folder):
+                raise ValueError(f"it refers to {reference[:100]!r}, which leads out of its folder")
             if found is not None:
                 queue.append(found)
             elif target not in seen:
@@ -56,9 +62,22 @@ def check_layers(path: str) -> list[str]:
     return odd
 
 
-def to_matrix(matrix: Any) -> Any:
+def check_clips(layer: Any) -> None:
+    """Raise if a prim has value clips, whose files are no dependencies of the layer."""
+    paths: list[Any] = []
+    layer.Traverse("/", paths.append)
+    for path in paths:
+        prims = path.IsPrimPath() or path.IsPrimVariantSelectionPath()
+        if prims and layer.GetObjectAtPath(path).HasInfo("clips"):
+            raise ValueError(f"the prim {str(path)!r} has value clips, which are not followed; flatten the stage first")
+
+
+def to_matrix(matrix: Any, prim: Any) -> Any:
     """Return a matrix of USD, which multiplies rows, as a NumPy array (..., 4, 4) for columns."""
-    return np.array(matrix, np.float64).swapaxes(-1, -2)
+    out = np.array(matrix, np.float64).swapaxes(-1, -2)
+    if not np.isfinite(out).all():
+        raise ValueError(f"a transform of {str(prim.GetPath())!r} is not finite")
+    return out
 
 
 def split(matrix: Any) -> list[list[float]]:
@@ -131,7 +150,7 @@ class Skeletons:
         for joint, parent, matrix in zip(joints, parents, rest, strict=True):
             self.nodes.append([joint.rpartition("/")[2], top + 1 + parent, *split(matrix)])
         bones = list(range(top + 1, len(self.nodes)))
-        self.skins.append([bones, to_matrix(bind).reshape(len(bind), 16).tolist() if len(bind) else []])
+        self.skins.append([bones, to_matrix(bind, prim).reshape(len(bind), 16).tolist() if len(bind) else []])
         animation = query.GetAnimQuery()
         source = animation.GetPrim().GetPath() if animation else None
         self.known.append((dict(zip(joints, bones, strict=True)), source, self.move_prim(prim, top)))
@@ -206,7 +225,7 @@ def read_bodies(prims: list[Any]) -> list[Values]:
         if not prim.HasAPI(UsdPhysics.RigidBodyAPI):
             continue
         body: Values = {"name": prim.GetName(), "path": str(prim.GetPath())}
-        body["matrix"] = to_matrix(cache.GetLocalToWorldTransform(prim)).tolist()
+        body["matrix"] = to_matrix(cache.GetLocalToWorldTransform(prim), prim).tolist()
         if prim.HasAPI(UsdPhysics.MassAPI):
             mass = UsdPhysics.MassAPI(prim)
             axes = mass.GetPrincipalAxesAttr().Get()
@@ -232,7 +251,9 @@ def read_joints(stage: Any, prims: list[Any]) -> list[Values]:
             target = next(iter(prim.GetRelationship(f"physics:body{number}").GetTargets()), None)
             found = stage.GetPrimAtPath(target) if target else None
             at, turn = (prim.GetAttribute(f"physics:local{part}{number}").Get() for part in ("Pos", "Rot"))
-            place = np.eye(4).tolist() if not found else to_matrix(cache.GetLocalToWorldTransform(found)).tolist()
+            place = (
+                np.eye(4).tolist() if not found else to_matrix(cache.GetLocalToWorldTransform(found), found).tolist()
+            )
             row["sides"].append([str(target or ""), place, list(at), [turn.GetReal(), *turn.GetImaginary()]])
         for name in ("axis", "lowerLimit", "upperLimit", "coneAngle0Limit", "coneAngle1Limit"):
             row[name] = prim.GetAttribute(f"physics:{name}").Get() if prim.HasAttribute(f"physics:{name}") else None
