@@ -38,14 +38,14 @@ KEYWORDS = (  # of C++ to C++20, and names of functions and macros of the C libr
     "INFINITY NAN NULL abort abs acos acosh alignas alignof and and_eq asin asinh asm assert atan atan2 atanh atof "
     "atoi auto bitand bitor bool break calloc case catch cbrt ceil char char16_t char32_t char8_t class compl concept "
     "const const_cast consteval constexpr constinit continue copysign cos cosh co_await co_return co_yield decltype "
-    "default delete div do double drem dynamic_cast else enum erf erfc errno exit exp exp2 explicit expm1 export extern "
-    "fabs false fdim float floor fma fmax fmin fmod for free frexp friend gamma getenv goto hypot if ilogb inline int j0 "
-    "j1 jn labs ldexp lgamma linux log log10 log1p log2 logb long lrint lround main malloc modf mutable namespace nan "
-    "nearbyint new nextafter noexcept not not_eq nullptr operator or or_eq pow private protected public qsort rand "
-    "random realloc register reinterpret_cast remainder remquo requires return rint round scalb scalbn select short "
-    "signed significand sin sinh sizeof sqrt srand static static_assert static_cast std struct switch system tan tanh "
-    "template tgamma this thread_local throw true trunc try typedef typeid typename union unix unsigned using virtual "
-    "void volatile wchar_t while xor xor_eq y0 y1 yn"
+    "default delete div do double drem dynamic_cast else enum erf erfc errno exit exp exp2 explicit expm1 export "
+    "extern fabs false fdim float floor fma fmax fmin fmod for free frexp friend gamma getenv goto hypot if ilogb "
+    "inline int j0 j1 jn labs ldexp lgamma linux log log10 log1p log2 logb long lrint lround main malloc modf mutable "
+    "namespace nan nearbyint new nextafter noexcept not not_eq nullptr operator or or_eq pow private protected public "
+    "qsort rand random realloc register reinterpret_cast remainder remquo requires return rint round scalb scalbn "
+    "select short signed significand sin sinh sizeof sqrt srand static static_assert static_cast std struct switch "
+    "system tan tanh template tgamma this thread_local throw true trunc try typedef typeid typename union unix "
+    "unsigned using virtual void volatile wchar_t while xor xor_eq y0 y1 yn"
 )
 
 
