@@ -25,7 +25,10 @@ def smpl(frames: int = 2, joints: int = 52, **turns: Any) -> np.ndarray:
 
 def load(tmp_path: Path, poses: Any, **arrays: Any) -> poise.Motion:
     path = tmp_path / "walk_poses.npz"
-    given = {"trans": np.tile([0.0, 0.0, 0.95], (len(poses), 1)), "mocap_framerate": np.array(120.0)} | arrays
+    given = {
+        "trans": np.tile([0.0, 0.0, 0.95], (np.size(poses, 0) if np.ndim(poses) else 1, 1)),
+        "mocap_framerate": np.array(120.0),
+    } | arrays
     kept = {name: array for name, array in given.items() if array is not None}
     np.savez(path, poses=poses, gender=np.array("male"), betas=np.zeros(16), **kept)
     return poise.load_motion(path)
@@ -127,6 +130,8 @@ def test_what_is_missing_is_assumed_with_a_warning(tmp_path: Path) -> None:
 
 BAD: dict[str, dict[str, Any]] = {
     "width": {"poses": np.zeros((2, 100))},
+    "no columns": {"poses": np.zeros((2, 0))},
+    "a number": {"poses": np.array(1.0), "trans": np.zeros((2, 3))},
     "one axis": {"poses": np.zeros(156)},
     "no frames": {"poses": np.zeros((0, 156)), "trans": np.zeros((0, 3))},
     "nan": {"poses": np.full((2, 156), np.nan)},
@@ -146,6 +151,7 @@ def test_bad_files_are_rejected(tmp_path: Path, arrays: dict[str, Any]) -> None:
     with pytest.raises(FormatError) as caught:
         load(tmp_path, **({"poses": smpl()} | arrays))
     assert caught.value.path.endswith("walk_poses.npz")
+    assert "could not be read (" not in str(caught.value)
 
 
 def test_only_the_humanoid(tmp_path: Path) -> None:

@@ -135,6 +135,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "loop": ({"kintree_table": np.full((2, 24), 23)}, "before its parent"),
     "shape": ({"shapedirs": np.zeros((3, 3, 10))}, "do not go together"),
     "regressor": ({"J_regressor": np.zeros((24, 3))}, "J_regressor is"),
+    "scalar": ({"v_template": np.array(1.0)}, "do not go together"),
+    "large parents": ({"kintree_table": np.full((2, 24), 2**63, np.uint64)}, "before its parent"),
     "nan": ({"v_template": np.full((51, 3), np.nan)}, "not a number"),
 }
 
@@ -144,6 +146,24 @@ def test_bad_bodies_are_rejected(tmp_path: Path, changes: dict[str, Any], words:
     arrays = {name: array for name, array in (make_body(24) | changes).items() if array is not None}
     with pytest.raises(FormatError, match=words):
         poise.load(write(tmp_path / "body.npz", arrays))
+
+
+def test_betas_of_every_frame_are_those_of_one_person(tmp_path: Path) -> None:
+    model, clip = write(tmp_path / "body.npz", make_body(24)), make_clip(24)
+    one = poise.load_motion(write(tmp_path / "a.npz", clip), model=model).model
+    rows = np.tile(clip["betas"], (5, 1))
+    assert poise.load_motion(write(tmp_path / "a.npz", clip | {"betas": rows}), model=model).model == one
+    rows[3] += 1.0
+    with pytest.raises(FormatError, match="one person"):
+        poise.load_motion(write(tmp_path / "a.npz", clip | {"betas": rows}), model=model)
+
+
+def test_a_body_with_the_names_of_smpl_but_other_joints_is_rejected(tmp_path: Path) -> None:
+    builder = poise.ModelBuilder("balls")
+    for name, parent in zip(JOINTS[24], [-1, *TREES[24][1:]], strict=True):
+        builder.add_joint(name, JOINTS[24][parent] if parent >= 0 else None, "ball", offset=(0, 0.1, 0))
+    with pytest.raises(FormatError, match="built-in humanoid"):
+        poise.load_motion(write(tmp_path / "a.npz", make_clip(24)), model=builder.build())
 
 
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:

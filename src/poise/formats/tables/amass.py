@@ -41,6 +41,7 @@ PARTS = ("poses", "trans", "betas", "root_orient", "pose_body", "pose_jaw", "pos
 BLOCK = 2048  # frames processed at once
 SWEEPS = 20  # maximum sweeps over the angles of a joint
 SETTLED = 1e-6  # rad, convergence tolerance
+BODIES = [tuple(zip(names, ("free", *["ball"] * (len(names) - 1)), strict=True)) for names in JOINTS.values()]
 BODY = 22  # joints of the body itself, the same in all variants
 PARENTS = (-1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 12, 13, 14, 16, 17, 18, 19)
 COUNTERPARTS: tuple[tuple[tuple[str, ...], int], ...] = (
@@ -80,7 +81,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     """
     arrays = read_arrays(source, {*PARTS, *RATES})
     given = options.model
-    if isinstance(given, Model) and tuple(joint.name for joint in given.joints) in JOINTS.values():
+    if isinstance(given, Model) and tuple((joint.name, joint.kind) for joint in given.joints) in BODIES:
         return read_on_body(source, given, options, arrays)
     model = models.build("humanoid")
     if options.model is not None and options.model != model:
@@ -112,7 +113,10 @@ def read_on_body(source: Source, body: Model, options: ReadOptions, arrays: dict
     if options.clip is not None:
         raise source.make_error("has one clip; leave clip= out.")
     options = replace(options, scale=1.0) if options.scale == "auto" else options
-    betas = read_reals(source, "betas", arrays.get("betas", np.zeros(0))).ravel()
+    betas = read_reals(source, "betas", arrays.get("betas", np.zeros(0)))
+    if betas.ndim > 2 or (betas.ndim == 2 and (betas != betas[:1]).any()):
+        raise source.make_error(f"betas is {betas.shape}; it must be the shape of one person, (n,), in every frame.")
+    betas = betas[:1].ravel() if betas.ndim == 2 else betas.ravel()
     names, poses = read_poses(source, arrays)
     if lost := [name for name in names if name not in body.frames]:
         source.note(f"{len(lost)} joints of the clip are not in the body and left out: {quote_names(lost)}")
@@ -153,8 +157,8 @@ def read_poses(source: Source, arrays: dict[str, NDArray[np.float64]]) -> tuple[
         poses = np.concatenate(parts, axis=1)
     if poses is None:
         raise source.make_error(f"has no array 'poses'; of the known arrays it has {quote_names(arrays) or 'nothing'}.")
-    names = names or JOINTS.get(poses.shape[-1] // 3, ())
-    if poses.ndim != 2 or poses.shape[1] != 3 * len(names) or not len(poses):
+    names = names or JOINTS.get(poses.shape[-1] // 3 if poses.ndim else 0, ())
+    if poses.ndim != 2 or not names or poses.shape[1] != 3 * len(names) or not len(poses):
         raise source.make_error(f"poses is {poses.shape}; it must be (frames, {' or '.join(map(str, WIDTHS))}).")
     return names, read_reals(source, "poses", poses).reshape(-1, len(names), 3)
 

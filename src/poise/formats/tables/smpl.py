@@ -92,16 +92,15 @@ def read_parents(source: Source, table: NDArray[Any]) -> NDArray[np.int64]:
     """Return the parent of each joint, -1 for the root."""
     if table.dtype.kind not in "iu" or table.ndim != 2 or len(table) != 2 or table.shape[1] not in (24, 52, 55):
         raise source.make_error(f"kintree_table is {table.shape}; it must be 2 rows of 24, 52 or 55 joints.")
-    parents = np.array([-1, *table[0, 1:].tolist()], np.int64)
-    if (parents[1:] < 0).any() or (parents >= np.arange(len(parents))).any():
+    if ((table[0, 1:] < 0) | (table[0, 1:] >= np.arange(1, table.shape[1]))).any():
         raise source.make_error("kintree_table has a joint before its parent.")
-    return parents
+    return np.array([-1, *table[0, 1:].tolist()], np.int64)
 
 
 def find_joints(source: Source, arrays: dict[str, NDArray[Any]], joints: int, betas: Floats) -> Floats:
     """Return the places of the joints (joints, 3) [m]."""
     template, ways, regressor = (read_reals(source, name, arrays[name]) for name in ARRAYS[:3])
-    count = len(template)
+    count = len(template) if template.ndim else 0
     if template.shape != (count, 3) or ways.ndim != 3 or ways.shape[:2] != (count, 3):
         raise source.make_error(f"v_template {template.shape} and shapedirs {ways.shape} do not go together.")
     if regressor.shape != (joints, count):
