@@ -36,7 +36,7 @@ from poise.reach.goal_chains import find_goal_chain, is_in_loop, read_free_turns
 from poise.reach.turns import list_turned
 from poise.reach.two_links import find_two_links
 from poise.solvers.one_call import check_start
-from poise.solvers.options import MOST, Options, keep_joints
+from poise.solvers.options import Options, keep_joints
 from poise.solvers.problem_cache import join_targets
 from poise.solvers.proofs import find_freedom
 from poise.solvers.solution import Solution
@@ -65,8 +65,9 @@ def solve_all(
     """Find every pose inside the limits that brings a frame to a transform, or its point to a position.
 
     Goals that the joints determine have a few poses, and nearly always a proof that these are all. If joints are left
-    over, some are held at values over their ranges, at most 16 joints in all. Five joints reach a position and a
-    direction, a `Reach` and an `Align` of one frame, and few of all transforms; three joints reach a position.
+    over, some are held at values over their ranges: of at most 16 joints in all, 15 for a position with a direction, 13
+    for a position. Five joints reach a position and a direction, a `Reach` and an `Align` of one frame, and few of all
+    transforms; three joints reach a position.
 
     The poses reach the transform itself. If the goal has a wide tolerance, `solve` and `solve_batch` use all of it, and
     may find a pose within the tolerance when this list is empty.
@@ -102,7 +103,7 @@ def solve_all(
             f"samples is {samples}; an arc is sampled at most {MOST_SAMPLES} times. For a pose at any value of the "
             "free joint type: answers.at(angle)."
         )
-    check_whole(samples, "samples", 1, MOST)
+    check_whole(samples, "samples", 1, MOST_SAMPLES)
     check_start(model, start)
     given: dict[str, Any] = {"joints": keep_joints(joints), "restarts": 0}
     solver, rows, key = Solver.read_problem(model, goal, given)
