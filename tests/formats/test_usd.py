@@ -303,6 +303,10 @@ def test_bad_files_are_rejected(tmp_path: Path) -> None:
             ' double3 xformOp:scale = (nan, 1, 1)\n uniform token[] xformOpOrder = ["xformOp:scale"]\n}',
             1,
         ): "a transform of '/a' is not finite",
+        '#usda 1.0\ndef Skeleton "s" {\n double3 xformOp:scale = (nan, 1, 1)\n'
+        ' uniform token[] xformOpOrder = ["xformOp:scale"]\n uniform token[] joints = ["a"]\n'
+        " uniform matrix4d[] restTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))]\n"
+        " uniform matrix4d[] bindTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))]\n}\n": "'/s' is not finite",
         **{
             TREE.replace("metersPerUnit = 1", f"metersPerUnit = {size}"): "metersPerUnit"
             for size in ("0", "-1", "nan", "inf")

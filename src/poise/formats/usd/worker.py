@@ -80,10 +80,11 @@ def to_matrix(matrix: Any, prim: Any) -> Any:
     return out
 
 
-def split(matrix: Any) -> list[list[float]]:
+def split(matrix: Any, prim: Any) -> list[list[float]]:
     """Return the translation, rotation (xyzw) and scale of a matrix of USD."""
     from pxr import Gf
 
+    to_matrix(matrix, prim)  # raises if it is not finite
     parts = Gf.Transform(matrix)
     turn = parts.GetRotation().GetQuat()
     return [list(parts.GetTranslation()), [*turn.GetImaginary(), turn.GetReal()], list(parts.GetScale())]
@@ -146,9 +147,9 @@ class Skeletons:
             rest = [m * bind[i].GetInverse() if i >= 0 else m for m, i in zip(bind, parents, strict=True)]
         top = len(self.nodes)
         cache = UsdGeom.XformCache(Usd.TimeCode.Default())
-        self.nodes.append([prim.GetName(), -1, *split(cache.GetLocalToWorldTransform(prim))])
+        self.nodes.append([prim.GetName(), -1, *split(cache.GetLocalToWorldTransform(prim), prim)])
         for joint, parent, matrix in zip(joints, parents, rest, strict=True):
-            self.nodes.append([joint.rpartition("/")[2], top + 1 + parent, *split(matrix)])
+            self.nodes.append([joint.rpartition("/")[2], top + 1 + parent, *split(matrix, prim)])
         bones = list(range(top + 1, len(self.nodes)))
         self.skins.append([bones, to_matrix(bind, prim).reshape(len(bind), 16).tolist() if len(bind) else []])
         animation = query.GetAnimQuery()
@@ -171,7 +172,7 @@ class Skeletons:
         rows = []
         for time in times:
             cache.SetTime(Usd.TimeCode(time))
-            rows.append(split(cache.GetLocalToWorldTransform(prim)))
+            rows.append(split(cache.GetLocalToWorldTransform(prim), prim))
         return [
             self.keys.add(node, path, np.array(times) / self.rate, np.array([row[k] for row in rows]))
             for k, path in enumerate(PARTS if rows else ())
