@@ -1,5 +1,7 @@
 """Lists of chains of any number of joints, and of goals that leave turns free."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ def draw_arm(kinds, seed=0, mimic=None):
     rng, builder, parent = np.random.default_rng(seed), poise.ModelBuilder("arm"), None
     for k, kind in enumerate(kinds):
         axis, place = rng.normal(size=3), 0.3 * rng.normal(size=3)
-        ends = {"lower": -0.3, "upper": 0.5} if kind == P else {"lower": -2.8, "upper": 2.8}
+        ends: dict[str, Any] = {"lower": -0.3, "upper": 0.5} if kind == P else {"lower": -2.8, "upper": 2.8}
         ends = {"mimic": (f"j{mimic[1]}", -0.5, 0.1)} if mimic and k == mimic[0] else ends
         offset = poise.Transform(translation=place)
         builder.add_joint(f"j{k}", parent, kind, offset=offset, axis=axis / np.linalg.norm(axis), **ends)
