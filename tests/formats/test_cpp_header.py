@@ -330,7 +330,8 @@ def test_names_of_joints_compile_as_they_are(tmp_path):
     names = ["a\U0001f6001", "??/", 'a"b', "c\\n"]
     builder, parent = poise.ModelBuilder("abs"), None
     for name in names:
-        parent = builder.add_joint(name, parent, "revolute", offset=(1, 0, 0)) and name
+        builder.add_joint(name, parent, "revolute", offset=(1, 0, 0))
+        parent = name
     write_header(builder.build(), names[-1], tmp_path / "a.hpp")
     (tmp_path / "a.cpp").write_text(
         '#include "a.hpp"\n#include <cstdio>\nint main() { for (auto name : robot_abs::names) std::puts(name); }'
