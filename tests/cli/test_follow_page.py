@@ -182,6 +182,8 @@ def test_a_certificate_encrypts_the_page(tmp_path):
     ("words", "message"),
     [
         (["--page", "--key", "k.pem"], "--certificate is missing"),
+        (["--certificate", "c.pem"], "--certificate needs --page"),
+        (["--key", "k.pem"], "--certificate needs --page"),
         (["--page", "--certificate", "none.pem"], "--certificate none.pem: No such file"),
         (["--page", "--listen", "0.0.0.0:0"], "add --remote"),
     ],

@@ -85,7 +85,7 @@ def follow_command(
         limits: list[Limit] = [*rates, *([Clearance()] if clearance else [])]
         goals = [Reach(name, Transform() if rotation else None) for name in split_names(goal) or list_ends(body)]
         follower = Follower(body, goals, limits, read_start(body, start), joints=split_names(joint) or None)
-        security = None if certificate is None and key is None else read_certificate(certificate, key)
+        security = read_certificate(certificate, key, page=page)
         listener = open_listener(host, port)
         messages = LiveMessages(follower, partial(typer.echo, err=True))
         token = "" if host in LOCAL else secrets.token_urlsafe(16)
@@ -125,8 +125,12 @@ def open_listener(host: str, port: int) -> socket.socket:
     raise InvalidValue(f"--listen {host}:{port}: {reason}. Choose another address or port; 0 is a free port.")
 
 
-def read_certificate(certificate: Path | None, key: Path | None) -> ssl.SSLContext:
-    """Return the settings of an encrypted server."""
+def read_certificate(certificate: Path | None, key: Path | None, *, page: bool = True) -> ssl.SSLContext | None:
+    """Return the settings of an encrypted server, or None without a certificate."""
+    if certificate is None and key is None:
+        return None
+    if not page:
+        raise InvalidValue("--certificate needs --page; the socket of other programs is not encrypted.")
     if certificate is None:
         raise InvalidValue(f"--key is {key}, but --certificate is missing.")
     out = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
