@@ -21,6 +21,7 @@ from websockets.sync.client import connect
 from command_line import run_poise
 from live_arms import ACCELERATION, SPEED, find_hand, make_follower
 from paths import ROOT
+from poise.cli import page_server
 from poise.cli.follow import read_certificate
 from poise.cli.live_messages import LiveMessages
 from poise.cli.page_server import PageServer
@@ -81,7 +82,8 @@ class Running:
 
 
 @pytest.fixture
-def running():
+def running(monkeypatch):
+    monkeypatch.setattr(page_server, "SILENT_S", PATIENCE)  # a browser on a busy machine is late
     running = Running()
     yield running
     running.stop()
@@ -135,17 +137,48 @@ def test_the_token_and_the_origin_are_checked(running, path, origin, status):
         assert caught.value.response.status_code == status
 
 
+def wait_until(holds):
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def pull(line, hand):
+    """Send ten steps towards a place that is far."""
+    for _ in range(10):
+        line.send(json.dumps({"targets": {"hand": hand.tolist()}, "dt": 0.02}))
+        answer = json.loads(line.recv())
+    assert np.abs(answer["velocity"]).max() > 0.5
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_the_body_brakes_while_the_page_is_silent(running, monkeypatch, paused):
+    hand = find_hand(running.follower)
+    hand[0, 3] += 0.3
+    with connect(running.url.replace("http", "ws")) as line:
+        line.recv()
+        pull(line, hand)
+        if paused:
+            line.send('{"pause": true}')
+            line.recv()
+        monkeypatch.setattr(page_server, "SILENT_S", 0.25)
+        line.send("{}")  # the next wait is short
+        line.recv()
+        wait_until(lambda: running.speed < 1e-6)
+        assert running.messages.busy
+        line.send(json.dumps({"targets": {"hand": hand.tolist()}, "dt": 0.02}))
+        assert (json.loads(line.recv())["state"] == "held") == paused
+    assert running.check_steps() > 10
+
+
 def test_the_body_brakes_when_the_page_has_gone(running):
     hand = find_hand(running.follower)
     hand[0, 3] += 0.3
     with connect(running.url.replace("http", "ws")) as line:
         line.recv()
-        for _ in range(10):
-            line.send(json.dumps({"targets": {"hand": hand.tolist()}, "dt": 0.02}))
-            line.recv()
-    end = time.monotonic() + PATIENCE
-    while running.messages.busy and time.monotonic() < end:
-        time.sleep(0.01)
+        pull(line, hand)
+    wait_until(lambda: not running.messages.busy)
     assert np.abs(running.steps[9]["velocity"]).max() > 0.5
     assert running.speed < 1e-6
     assert running.check_steps() > 10

@@ -1,7 +1,8 @@
 """PageServer: the page of `poise follow`, for headsets, phones and mice, behind the gate of the studio.
 
 The page sends the messages of `live_messages` over a WebSocket. It is the only client, and its clock gives the time of
-each step. The body brakes when the page is closed or its connection is lost.
+each step. The body brakes when the page is silent for SILENT_S, is closed, or its connection is lost; a page that sends
+again goes on from there, as after `Follower.resume`.
 """
 
 import asyncio
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PageServer"]
 
-BRAKING_S = 0.01  # s, of a step after the page has gone
+SILENT_S = 0.25  # s without a message, in which a moving body begins to brake
+PING_S, PONG_S = 1.0, 2.0  # s: between pings, and for an answer to one or to the end of the connection
+BRAKING_S = 0.01  # s, of a step without the page
 MOST_BRAKING = 1000  # steps
 STANDING = 1e-6  # rad/s or m/s
 SHOWN = ("q", "velocity", "state")
@@ -63,7 +66,8 @@ class PageServer:
         options = list_options(
             self.gate, lambda _, request: None if "Upgrade" in request.headers else respond(HTTPStatus.OK, body)
         )
-        self.options = {**options, "ssl": security, "max_size": LONGEST, "logger": quiet}
+        pings = {"ping_interval": PING_S, "ping_timeout": PONG_S, "close_timeout": PONG_S}
+        self.options = {**options, **pings, "ssl": security, "max_size": LONGEST, "logger": quiet}
         self.start, self.ended = serve, asyncio.Event()
 
     def write_url(self, port: int) -> str:
@@ -80,17 +84,39 @@ class PageServer:
         """Serve or reject one page."""
         from websockets.exceptions import ConnectionClosed
 
-        with suppress(ConnectionClosed):
+        with suppress(ConnectionClosed, asyncio.TimeoutError):
             try:
                 with self.messages.admit("{}:{}".format(*connection.remote_address[:2])) as greeting:
                     try:
-                        await connection.send(self.write(greeting))
-                        async for text in connection:
-                            await connection.send(self.write(self.messages.answer(text)))
+                        await self.send(connection, greeting)
+                        await self.converse(connection)
                     finally:
-                        await self.brake()
+                        for _ in range(MOST_BRAKING):
+                            if not self.brake():
+                                break
+                            await asyncio.sleep(BRAKING_S)
             except PoiseError as error:
                 await connection.send(json.dumps({"error": str(error)}))
+
+    async def converse(self, connection: "ServerConnection") -> None:
+        """Answer messages, and brake while none come, until the page goes."""
+        follower, wait, ours = self.messages.follower, SILENT_S, False
+        while True:
+            try:
+                text = await asyncio.wait_for(connection.recv(), wait)
+            except asyncio.TimeoutError:
+                paused = follower.paused
+                moves = self.brake()
+                wait, ours = BRAKING_S if moves else SILENT_S, ours or (moves and not paused)
+                continue
+            if ours:
+                follower.resume()
+            wait, ours = SILENT_S, False
+            await self.send(connection, self.messages.answer(text))
+
+    async def send(self, connection: "ServerConnection", message: Message) -> None:
+        """Send a message; raise TimeoutError if the page reads none, which ends its connection."""
+        await asyncio.wait_for(connection.send(self.write(message)), SILENT_S)
 
     def write(self, message: Message) -> str:
         """Return a message with the places to draw, and show it if it is a step."""
@@ -101,15 +127,14 @@ class PageServer:
                 self.ended.set()  # the program that reads the steps has ended
         return json.dumps({**message, **(self.page.list_places(message["q"]) if "q" in message else {})})
 
-    async def brake(self) -> None:
-        """Let the body come to rest."""
+    def brake(self) -> bool:
+        """Take one step towards rest if the body moves; return whether it moved."""
         follower = self.messages.follower
-        follower.pause()
-        for _ in range(MOST_BRAKING):
-            if not (abs(follower.velocity) > STANDING).any():
-                break
+        moves = bool((abs(follower.velocity) > STANDING).any())
+        if moves:
+            follower.pause()
             self.write(self.messages.answer(json.dumps({"dt": BRAKING_S})))
-            await asyncio.sleep(BRAKING_S)
+        return moves
 
 
 def find_own_address() -> str:

@@ -112,6 +112,11 @@ class Follower:
         """The velocity of the newest step, (nv,)."""
         return np.array(self._v)
 
+    @property
+    def paused(self) -> bool:
+        """Whether it is between `pause` and `resume`."""
+        return self._paused
+
     def engage(self, goal: str, pose: Any, *, scale: float = 1.0, axes: Any = None) -> None:
         """Let a controller move a goal from the pose that the body has reached; targets are poses of the controller.
 
