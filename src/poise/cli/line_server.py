@@ -3,8 +3,8 @@
 Messages are lines of JSON. If the first byte of a client is 0, its messages and their answers are msgpack, each after
 its length in four bytes, the largest first; only the first answer is always a line of JSON. One client is served at a
 time, another one gets an error. Beyond this machine, the first message of a client must be ``{"token": ...}``. A client
-whose first line is not a JSON object is disconnected, so that no page in a browser can move a robot: every request of a
-browser begins with a line of HTTP.
+whose first message is not an object is disconnected. That rejects the requests of browsers, which begin with a line of
+HTTP.
 """
 
 import asyncio
@@ -68,8 +68,7 @@ class LineServer:
     async def converse(self, stream: "MessageStream") -> None:
         """Answer messages until the client goes."""
         data = await stream.read()
-        if not stream.binary:
-            read_message(data)  # raises for HTTP
+        read_message(data, stream.parse)  # raises for other protocols
         while True:
             await stream.send(self.messages.answer(data, stream.parse))
             while True:

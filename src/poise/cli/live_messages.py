@@ -170,7 +170,7 @@ def read_message(data: bytes | str, parse: Callable[[Any], Any] = json.loads) ->
         raise
     except (ValueError, RecursionError) as error:
         name = "JSON in UTF-8" if parse is json.loads else "msgpack"
-        raise InvalidValue(f"the message is not {name}: {error}.") from None
+        raise InvalidValue(f"the message is not {name}: {str(error) or type(error).__name__}.") from None
     if not isinstance(message, dict):
         raise InvalidValue(f'the message is {show_value(message)}; send an object, such as {{"dt": 0.01}}.')
     return message
