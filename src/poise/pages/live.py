@@ -36,7 +36,7 @@ class LivePage:
             "axes": Rotation.from_matrix(turn).wxyz.tolist(),
             "metres": self.model.metres_per_unit,
         }
-        self.html = write_html(scene.to_data()).replace("img-src data:", "img-src data:; connect-src ws: wss:", 1)
+        self.html = write_html(scene.to_data()).replace("img-src data:", "img-src data:; connect-src 'self'", 1)
 
     def list_places(self, q: list[float]) -> dict[str, Any]:
         """Return the places of the drawn frames in a pose, [x, y, z, w, x, y, z], and the points of the goals."""
