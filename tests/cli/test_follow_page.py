@@ -22,9 +22,10 @@ from command_line import run_poise
 from live_arms import ACCELERATION, SPEED, find_hand, make_follower
 from paths import ROOT
 from poise.cli import page_server
-from poise.cli.follow import read_certificate
+from poise.cli.follow import read_certificate, write_greeting
 from poise.cli.live_messages import LiveMessages
 from poise.cli.page_server import PageServer
+from poise.errors import InvalidValue
 from poise.spatial import Rotation
 from studio_page import PATIENCE, until
 
@@ -87,6 +88,20 @@ def running(monkeypatch):
     running = Running()
     yield running
     running.stop()
+
+
+def test_its_greeting_and_its_gate_speak_of_its_own_options(running):
+    gate = running.server.gate
+    assert "--allow-origin" not in gate.find_fault(["evil.example"], [], "/")
+    assert "--allow-origin" not in gate.find_fault(["127.0.0.1"], ["http://evil.example"], "/")
+    assert "give --certificate" in write_greeting(running.follower, "0.0.0.0", 80, "", "http://10.0.0.1:80")
+    assert "give --certificate" not in write_greeting(running.follower, "0.0.0.0", 80, "", "https://10.0.0.1:80")
+
+
+def test_a_file_that_is_no_certificate_is_named(tmp_path):
+    (tmp_path / "k.pem").write_text("-----BEGIN PRIVATE KEY-----\n")
+    with pytest.raises(InvalidValue, match="no certificate with its unencrypted private key"):
+        read_certificate(tmp_path / "k.pem", None)
 
 
 @pytest.fixture

@@ -138,6 +138,8 @@ def read_certificate(certificate: Path | None, key: Path | None, *, page: bool =
         out.load_cert_chain(certificate, key, password="")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        if isinstance(error, ssl.SSLError):
+            reason = "it has no certificate with its unencrypted private key"
         raise InvalidValue(
             f"--certificate {certificate}: {reason}. Give a PEM file with a certificate, and its private key in the "
             "same file or by --key; mkcert makes both."
@@ -152,6 +154,8 @@ def write_greeting(follower: Follower, host: str, port: int, token: str, url: st
         lines = [f"{follower.model.name} follows {goals} on this page: {url}"]
         if host in LOCAL:
             lines.append(f"For a headset or phone on a USB cable, type first: adb reverse tcp:{port} tcp:{port}")
+        elif url.startswith("http:"):
+            lines.append("Neither it nor its token is encrypted: in a network of others, give --certificate.")
         return "\n".join([*lines, "Ctrl-C ends it."])
     lines = [f"{follower.model.name} listens on {host}:{port} for targets of {goals}. Ctrl-C ends it."]
     if token:

@@ -12,6 +12,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ class PageServer:
         except ImportError:
             raise MissingExtra(f"the page needs websockets. Type: pip install '{INDEX_NAME}[studio]'") from None
         self.messages, self.host, self.security, self.show = messages, host, security, show
-        self.gate, self.page = Gate.make(host), LivePage(messages.follower)
+        self.gate, self.page = replace(Gate.make(host), advice=""), LivePage(messages.follower)
         body = self.page.html.encode()
         quiet = logging.getLogger("poise.follow")  # of clients that speak other protocols
         quiet.addHandler(logging.NullHandler())

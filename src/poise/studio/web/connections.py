@@ -39,8 +39,8 @@ REJECTED = """<!doctype html>
 <body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto">
 <h1>This address does not open the page</h1>
 <p>{}</p>
-<p>Open the address that <code>poise</code> printed in the terminal, or that <code>studio.url</code> has in Python: it
-ends in <code>?token=</code> and a secret that is new each time.</p>
+<p>Open the whole address that <code>poise</code> printed in the terminal, in Python the <code>url</code>: it ends in
+<code>?token=</code> and a secret that is new each time.</p>
 """
 HEADERS = {
     "Referrer-Policy": "no-referrer",  # the address contains the token

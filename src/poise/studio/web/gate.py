@@ -36,12 +36,14 @@ class Gate:
         origins: Accepted origins in addition to the studio's own.
         any_address: Whether every IP address is accepted as a host. Only names can be rebound.
         token: The secret in the address.
+        advice: What to do about a host or an origin that is not accepted, or "".
     """
 
     names: frozenset[str]
     origins: frozenset[str]
     any_address: bool
     token: str = field(repr=False)
+    advice: str = "Name a proxy by --allow-origin."
 
     @classmethod
     def make(cls, host: str, allow_origin: Iterable[str] | str = ()) -> Gate:
@@ -62,10 +64,10 @@ class Gate:
     def find_fault(self, hosts: Sequence[str], origins: Sequence[str], path: str) -> str:
         """Return the reason to reject a request, or ""; `path` includes the query."""
         if len(hosts) != 1 or "@" in hosts[0] or not self.is_known(hosts[0]):
-            return "This server does not answer to this host name. Open its address, or name a proxy: --allow-origin."
+            return f"This server does not answer to this host name. {self.advice}".strip()
         own = {f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}"}
         if len(origins) > 1 or not {origin.lower() for origin in origins} <= own | self.origins:
-            return "A page of another origin may not connect. Name a proxy that may by --allow-origin."
+            return f"A page of another origin may not connect. {self.advice}".strip()
         tokens = parse_qs(path.partition("#")[0].partition("?")[2]).get("token", [])
         given = tokens[0].encode("utf-8", "replace") if len(tokens) == 1 else b""
         if not secrets.compare_digest(given, self.token.encode()):
