@@ -187,6 +187,22 @@ def test_the_body_brakes_while_the_page_is_silent(running, monkeypatch, paused):
     assert running.check_steps() > 10
 
 
+def test_a_page_that_answers_no_ping_loses_its_place(monkeypatch):
+    for name, seconds in {"SILENT_S": PATIENCE, "PING_S": 0.2, "PONG_S": 0.2}.items():
+        monkeypatch.setattr(page_server, name, seconds)
+    running = Running()
+    step = json.dumps({"targets": {"hand": find_hand(running.follower).tolist()}, "dt": 0.02}).encode()
+    words = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
+    words.append(f"Sec-WebSocket-Key: {'A' * 22}==")
+    request = [f"GET /?token={running.server.gate.token} HTTP/1.1", f"Host: 127.0.0.1:{running.port}", *words, "", ""]
+    with socket.create_connection(("127.0.0.1", running.port)) as frozen:
+        frozen.sendall("\r\n".join(request).encode())
+        frozen.sendall(b"\x81\xfe" + len(step).to_bytes(2, "big") + bytes(4) + step)
+        wait_until(lambda: running.lines)
+        wait_until(lambda: not running.messages.busy)
+    running.stop()
+
+
 def test_the_body_brakes_when_the_page_has_gone(running):
     hand = find_hand(running.follower)
     hand[0, 3] += 0.3
