@@ -11,66 +11,65 @@ from paths import ROOT
 
 CODE = {".py", ".h", ".in", ".cpp", ".cu"}
 SCRIPTS = {".js", ".mjs"}
-MOST_SOURCE = 118_212
-MOST_TESTS = 64_608
-MOST_OTHER = 10_622
-LENT_SOURCE, LENT_TESTS = 560, 150  # to `motion/problem`, until it replaces stages of `retarget`
+MOST_SOURCE = 120_693
+MOST_TESTS = 66_062
+MOST_OTHER = 10_780
 
 SOURCE = {
-    "anatomy": 3_818,
-    "answers": 787,
-    "batch": 2_730,
+    "anatomy": 3_833,
+    "answers": 810,
+    "batch": 2_727,
     "bridges": 1_277,
-    "cli": 2_459,
-    "diagnosis": 2_300,
-    "files": 470,
-    "formats": 13_164,
-    "goals": 3_080,
+    "cli": 2_790,
+    "diagnosis": 2_297,
+    "files": 468,
+    "formats": 14_514,
+    "goals": 3_077,
     "kinematics": 2_100,
-    "limits": 2_777,
-    "methods": 1_130,
-    "model": 6_340,
+    "limits": 2_778,
+    "methods": 1_121,
+    "model": 6_348,
     "models": 1_053,
-    "motion": 14_950,
-    "native C++": 28_760,
-    "native": 1_260,
-    "pages": 1_450,
-    "pictures": 3_270,
-    "reach": 1_361,
+    "motion": 14_396,
+    "native C++": 29_309,
+    "native": 1_258,
+    "pages": 1_431,
+    "pictures": 3_262,
+    "reach": 1_614,
     "rig": 3_750,
-    "scale": 2_308,
-    "solvers": 4_110,
-    "spatial": 910,
-    "studio": 9_358,
-    "textbook": 3_060,
+    "scale": 2_302,
+    "solvers": 4_103,
+    "spatial": 902,
+    "studio": 9_366,
+    "textbook": 3_067,
     "top": 740,
 }
 TESTS = {
-    "anatomy": 2_396,
-    "bridges": 1_751,
-    "cli": 1_520,
-    "device": 500,
-    "examples": 230,
-    "formats": 7_179,
-    "fuzz": 210,
-    "goals": 1_190,
-    "house": 1_908,
-    "laws": 4_080,
-    "limits": 3_693,
+    "anatomy": 2_400,
+    "bridges": 1_796,
+    "cli": 1_920,
+    "device": 497,
+    "examples": 227,
+    "formats": 8_184,
+    "fuzz": 209,
+    "goals": 1_184,
+    "house": 1_920,
+    "laws": 3_820,
+    "limits": 3_653,
     "model": 1_991,
-    "motion": 7_566,
-    "native C++": 1_520,
-    "native": 1_401,
-    "parity": 580,
-    "rig": 2_550,
-    "scale": 2_840,
-    "solving": 8_043,
-    "studio": 7_476,
-    "support": 5_936,
-    "top": 198,
+    "motion": 7_388,
+    "native C++": 1_613,
+    "native": 1_389,
+    "parity": 579,
+    "rig": 2_544,
+    "scale": 2_829,
+    "solving": 8_186,
+    "studio": 7_472,
+    "support": 6_047,
+    "top": 214,
 }
-OTHER = {"benchmarks": 5_926, "tools": 2_540, "docs": 2_156}
-JAVASCRIPT = {"src": 1_611, "tests": 86}
+OTHER = {"benchmarks": 6_076, "tools": 2_540, "docs": 2_164}
+JAVASCRIPT = {"src": 1_771, "tests": 109}
 
 
 def count_lines(folder: Path, suffixes: set[str]) -> Counter[str]:
@@ -95,12 +94,12 @@ def list_excess(counted: Counter[str], budget: dict[str, int]) -> list[str]:
 
 def test_no_room_of_the_source_exceeds_its_budget() -> None:
     assert list_excess(count_lines(ROOT / "src" / "poise", CODE), SOURCE) == []
-    assert sum(SOURCE.values()) <= MOST_SOURCE + LENT_SOURCE
+    assert sum(SOURCE.values()) <= MOST_SOURCE
 
 
 def test_no_room_of_the_tests_exceeds_its_budget() -> None:
     assert list_excess(count_lines(ROOT / "tests", CODE), TESTS) == []
-    assert sum(TESTS.values()) <= MOST_TESTS + LENT_TESTS
+    assert sum(TESTS.values()) <= MOST_TESTS
 
 
 def test_benchmarks_tools_and_scripts_stay_within_their_budgets() -> None:
