@@ -33,7 +33,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
 
 def read_motion(source: Source, options: ReadOptions) -> Motion:
-    """Read a clip of an FBX file on its own body; raises as `read_model`, and if there is no such clip."""
+    """Read a clip of an FBX file on its own body; raises as `read_model`, and if the clip does not exist."""
     return reader.read_motion(parse(source, options), options)
 
 

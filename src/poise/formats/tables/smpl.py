@@ -62,7 +62,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     """Read the skeleton of the mean shape.
 
     Raises:
-        FormatError: The file is no such archive, or an array is missing or has a wrong shape.
+        FormatError: The file is not an archive of this kind, or an array is missing or has a wrong shape.
     """
     return build(source, options, np.zeros(0))
 

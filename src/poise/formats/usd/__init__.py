@@ -42,7 +42,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
 
 def read_motion(source: Source, options: ReadOptions) -> Motion:
-    """Read an animation of UsdSkel on its own skeleton; raises as `read_model`, and if there is no such clip."""
+    """Read an animation of UsdSkel on its own skeleton; raises as `read_model`, and if the clip does not exist."""
     scene = parse(source, options)
     if not scene.values["nodes"]:
         raise source.make_error("has no skeleton (UsdSkel), so it has no motion; load() reads its body.")

@@ -2,8 +2,8 @@
 
 A joint places a frame in each of its two bodies, and moves the second frame relative to the first, along or about an
 axis; it is zero where both coincide. Several joints between two bodies follow each other, as in MuJoCo. Bodies become
-frames without their scale; each tree of joints begins at the world, or at the body that is no joint's second. A joint
-that closes a loop, or is excluded from the articulation, becomes a closure. Drives are ignored.
+frames without their scale; each tree of joints begins at the world, or at the body that is not the second one of any
+joint. A joint that closes a loop, or is excluded from the articulation, becomes a closure. Drives are ignored.
 Source: UsdPhysics, "Rigid Body Physics in USD" (openusd.org).
 """
 
